@@ -1,4 +1,5 @@
-/// Build: what CMake knew of this program. One small file holds it, so that a new commit compiles no other.
+/// Build: facts about this program from CMake. They are in one small file, so that a new commit recompiles only this
+/// file.
 #pragma once
 
 namespace gpuhist::app::build {

@@ -9,9 +9,12 @@
 #include <exception>
 
 #include "cli/options.hpp"
+#include "cli/table.hpp"
 #include "commands/columns.hpp"
 #include "commands/devices.hpp"
+#include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
+#include "commands/gate.hpp"
 #include "commands/licenses.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
@@ -30,14 +33,19 @@ int execute(const CommandLine& line) {
             return show_columns(line.columns);
         case Command::formats:
             return show_formats(line.formats);
+        case Command::gate:
+            return gate(line.gate);
         case Command::manifest:
             return make_manifest(line.manifest);
         case Command::merge:
             return merge(line.merge);
+        case Command::duplicates:
+            return find_duplicates(line.duplicates);
         case Command::licenses:
             return show_licenses();
         case Command::completion:
         case Command::manual:
+        case Command::help:
             break;  // the parser has printed them
     }
     return usage_error;
@@ -60,7 +68,7 @@ int run_command(int argc, const char* const* argv) {
         else
             code = execute(line);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "gpuhist: %s\n", error.what());
+        std::fprintf(stderr, "gpuhist: %s\n", printable(error.what()).c_str());
     }
     std::fflush(stdout);
     std::fflush(stderr);

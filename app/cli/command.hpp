@@ -3,8 +3,8 @@
 
 namespace gpuhist::app {
 
-/// Does what a command line says, and returns the exit code; what was printed is flushed. To be called once per
-/// process: signals are then the run's, and standard streams that were closed are open.
+/// Executes a command line, flushes the output, and returns the exit code. Call it once per process: it installs signal
+/// handlers and opens standard streams that were closed.
 int run_command(int argc, const char* const* argv);
 
 }  // namespace gpuhist::app

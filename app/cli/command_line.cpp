@@ -1,4 +1,4 @@
-// Parsing of the command line: which command, its options, then what the environment and a file say.
+// Parsing of the command line: the command, its options, and then values from the environment and a file.
 #include <langinfo.h>
 #include <unistd.h>
 
@@ -19,12 +19,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Words that an option takes from those that follow `word`; nothing where the option is unknown.
+/// Number of following words that an option takes; nothing if the option is unknown.
 std::optional<int> values_of(const CLI::App& app, const std::string& word) {
     const bool is_long = word[1] == '-';
     const auto takes = [&](const std::string& name) -> std::optional<int> {
         const CLI::Option* const option = app.get_option_no_throw(name);
-        return option ? std::optional(is_switch(*option) ? 0 : 1) : std::nullopt;
+        return option ? std::optional(is_switch(*option) ? 0 : option->get_expected_min()) : std::nullopt;
     };
     if (is_long) {
         const std::size_t equals = word.find('=');
@@ -38,7 +38,7 @@ std::optional<int> values_of(const CLI::App& app, const std::string& word) {
     return 0;
 }
 
-/// Place of the first word that is no option and no option's value; the end where there is none.
+/// Place of the first word that is neither an option nor the value of one; the end if there is none.
 std::size_t first_word(const CLI::App& app, const Words& words) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         const std::string& word = words[at];
@@ -79,8 +79,27 @@ const CLI::Option* option_of(const CLI::App& app, const std::string& error) {
     return nullptr;
 }
 
-/// Parses the words by CLI11, and says in our words what it says of how often an option and its value stand there.
+/// Marks inputs like [dir] by a byte that no word has, and takes the marks off again: CLI11 would read a list.
+void mark_brackets(const CLI::App& app, Words& words) {
+    bool options_end = false;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        std::string& word = words[at];
+        if (!options_end && word.size() > 1 && word.front() == '-') {
+            options_end = word == "--";
+            if (!options_end) at += static_cast<std::size_t>(values_of(app, word).value_or(0));
+        } else if (word.size() > 1 && word.front() == '[' && word.back() == ']') {
+            word += '\0';
+        }
+    }
+}
+void take_marks(Words& words) {
+    for (std::string& word : words)
+        if (!word.empty() && word.back() == '\0') word.pop_back();
+}
+
+/// Parses the words with CLI11, and words its errors about repeated options and missing values in our way.
 void parse_options(CLI::App& app, Words words) {
+    mark_brackets(app, words);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     try {
         app.parse(std::move(words));
@@ -102,13 +121,15 @@ void parse_options(CLI::App& app, Words words) {
 void parse(CLI::App& app, Words words) {
     parse_options(app, std::move(words));
     Words left = app.remaining();
+    take_marks(left);
     left.erase(std::remove(left.begin(), left.end(), "--"), left.end());  // the mark itself, which CLI11 counts
     if (left.empty()) return;
     const bool of_run = app.get_name() == "gpuhist";
     const std::string& word = left.front();
     if (word.front() != '-')
         throw CLI::ParseError("'" + app.get_name() + "' takes no images: '" + word +
-                                  "' does not belong there (a file of the command's name: ./" + app.get_name() + ")",
+                                  "' is not an option (to measure a file with the command's name, write ./" +
+                                  app.get_name() + ")",
                               usage_error);
     Words names;
     for (const CLI::Option* option : app.get_options())
@@ -118,7 +139,7 @@ void parse(CLI::App& app, Words words) {
                           usage_error);
 }
 
-/// What the run is asked to do, where that depends on more than one option.
+/// Sets requests for the run that depend on more than one option.
 void conclude(const Grammar& grammar, const std::map<std::string, Source>& sources, Options& options) {
     const auto source = [&](const char* option) {
         const auto found = sources.find(option);
@@ -132,6 +153,13 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     for (const char* option : {"--depth", "--size", "--link", "--lut-in"})
         options.normalize = options.normalize || given(option);
     for (const std::string& option : table_options()) options.normalize = options.normalize || given(option.c_str());
+    const NodataWords& nodata = grammar.nodata;
+    if (nodata.tag && nodata.none)
+        throw Contradiction({"--nodata"}, "--nodata none ignores what files say, but tag asks for it");
+    options.validity.nodata = nodata.values.nodata;
+    options.validity.nodata_of_bands = nodata.values.nodata_of_bands;
+    options.nodata_of_file = nodata.tag || (nodata.values == Validity() && !nodata.none);
+    options.masks_of_file = !nodata.none;
     check(options, given);
     if (grammar.fail_fast) options.max_errors = 1;
     if (given("--gpu")) options.engine = "cuda";
@@ -145,24 +173,54 @@ void check_manifest(const ManifestOptions& options, const std::map<std::string, 
     if (!options.lines) {
         check_inputs(options.inputs, given);
         if (given("--null") && !options.inputs.files_from)
-            throw Contradiction({"--null"}, "--null is about the names that --files-from reads");
+            throw Contradiction({"--null"}, "--null applies to names that --files-from reads");
         return;
     }
     for (const char* option : {"--files-from", "--null", "--no-recursive", "--follow-links", "--include", "--exclude"})
         if (given(option))
-            throw Contradiction({option, "--lines"}, std::string(option) + " is about a list that --lines has made");
-    if (!options.inputs.arguments.empty()) throw Contradiction({"--lines"}, "--lines names the inputs: name no others");
+            throw Contradiction({option, "--lines"}, std::string(option) + " has no effect with --lines");
+    if (!options.inputs.arguments.empty())
+        throw Contradiction({"--lines"}, "--lines already names the inputs: give no others");
 }
 
 void check_merge(const MergeOptions& options) {
     const auto& directories = options.directories;
-    if (directories.empty()) throw Contradiction({}, "merge: no directory: name those that hold the part files");
+    if (directories.empty())
+        throw Contradiction({}, "merge: no directory: name the directories that hold the part files");
     if (std::count(directories.begin(), directories.end(), "") > 0 || options.output.empty())
         throw Contradiction({}, "merge: the name of a directory is empty");
 }
 
-/// Option that is left out so that a contradiction is none: the one of the weakest source, but never one of the line,
-/// and never --shard, without which a run would do the work of all.
+void check_duplicates(const DuplicatesOptions& options) {
+    const auto& results = options.results;
+    if (results.empty()) throw Contradiction({}, "duplicates: no results: name directories with quality.csv");
+    if (std::count(results.begin(), results.end(), "") > 0 || options.output.empty())
+        throw Contradiction({}, "duplicates: the name of a directory is empty");
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (std::count(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(i), results[i]) > 0)
+            throw Contradiction({}, "duplicates: " + results[i] + " is given twice");
+    if (options.between.empty()) return;
+    if (std::count(options.between.begin(), options.between.end(), "") > 0)
+        throw Contradiction({"--between"}, "--between: the name of a set is empty");
+    if (options.between[0] == options.between[1])
+        throw Contradiction({"--between"}, "--between: name two sets, not '" + options.between[0] + "' twice");
+}
+
+void check_gate(const GateOptions& options) {
+    const auto& directories = options.directories;
+    if (options.print_policy) {
+        if (!directories.empty()) throw Contradiction({}, "gate: --print-policy checks nothing: give no directory");
+        return;
+    }
+    if (directories.size() != 1 || directories.front().empty())
+        throw Contradiction({}, "gate: name one directory with the results of a run");
+    if (options.policy.empty())
+        throw Contradiction(
+            {}, "gate: no policy: give --policy FILE; 'gpuhist gate --print-policy' prints one to begin with");
+}
+
+/// Option to drop in order to resolve a contradiction: the one from the weakest source, but never one from the command
+/// line, and never --shard, because without it the run would do the work of all shards.
 std::string weakest(const Contradiction& contradiction, const std::map<std::string, Source>& sources) {
     std::string weakest;
     Source least = Source::line;
@@ -194,8 +252,23 @@ int print(const std::string& text) {
     return done ? all_done : output_failed;
 }
 
-/// Parses the words but for what the environment and the file say of the options in `dropped`. Returns what is to be
-/// left out as well, if anything, or an exit code.
+/// The text that `help TOPIC` asks for.
+std::string help_asked(Grammar& grammar) {
+    if (grammar.topic.empty()) return help(grammar);
+    std::vector<std::string> names;
+    for (const Topic& topic : all_topics()) {
+        if (grammar.topic == topic.name) return help_on(topic, grammar);
+        names.emplace_back(topic.name);
+    }
+    for (const Grammar::Entry& entry : grammar.commands) {
+        if (grammar.topic == entry.name()) return help_of(*entry.app);
+        names.push_back(entry.name());
+    }
+    throw Contradiction({}, "help: no topic or command '" + grammar.topic + "'" + suggestion(grammar.topic, names));
+}
+
+/// Parses the words. Values of the options in `dropped` that come from the environment or the file are ignored. Returns
+/// further options to drop, if there are any, or an exit code.
 std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::string>& dropped, bool& again) {
     static const CommandLine empty;
     line = empty;
@@ -206,15 +279,20 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
     try {
         parse(app, words);
     } catch (const CLI::CallForHelp&) {
-        return print(app.help(line.command == Command::run ? "" : "gpuhist"));
+        return print(line.command == Command::run ? help(grammar) : help_of(app));
     } catch (const CLI::CallForVersion&) {
         return print(version_text());
     }
+    for (Words* inputs : {&line.run.inputs.arguments, &line.manifest.inputs.arguments, &line.merge.directories,
+                          &line.duplicates.results, &line.gate.directories})
+        take_marks(*inputs);
     const auto sources = apply_settings(grammar, app, dropped);
     try {
         if (line.command == Command::run) conclude(grammar, sources, line.run);
         if (line.command == Command::manifest) check_manifest(line.manifest, sources);
         if (line.command == Command::merge) check_merge(line.merge);
+        if (line.command == Command::duplicates) check_duplicates(line.duplicates);
+        if (line.command == Command::gate) check_gate(line.gate);
     } catch (const Contradiction& contradiction) {
         const std::string left_out = weakest(contradiction, sources);
         if (left_out.empty()) throw;
@@ -223,11 +301,12 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         return std::nullopt;
     }
     if (line.command == Command::manual) return print(manual(grammar));
+    if (line.command == Command::help) return print(help_asked(grammar));
     if (line.command == Command::completion) {
         if (grammar.shell.empty()) throw Contradiction({}, "completion: name the shell: bash, zsh or fish");
         return print(completion(grammar, grammar.shell));
     }
-    line.merge.notes = line.manifest.notes = !grammar.quiet;
+    line.merge.notes = line.manifest.notes = line.duplicates.notes = line.gate.notes = !grammar.quiet;
     line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }
@@ -236,7 +315,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
 
 std::optional<int> parse_command_line(int argc, const char* const* argv, CommandLine& line) {
     if (argc < 2) {
-        std::fputs(Grammar(line).run.help().c_str(), stderr);
+        std::fputs(first_screen().c_str(), stderr);
         return usage_error;
     }
     std::string wrong;

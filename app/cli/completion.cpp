@@ -33,7 +33,7 @@ std::vector<std::string> option_words(const CLI::App& app) {
     return words;
 }
 
-/// Words that an option, or the positional of a command, takes; empty where any may come.
+/// Words that an option or a positional argument accepts; empty if it accepts any.
 std::vector<std::string> choices_of(const Grammar& grammar, const CLI::Option& option) {
     const auto found = grammar.choices.find(&option);
     return found == grammar.choices.end() ? std::vector<std::string>{} : found->second;
@@ -48,8 +48,8 @@ std::vector<std::string> positional_choices(const Grammar& grammar, const CLI::A
     return {};
 }
 
-/// Description in one line, without what stands in brackets, and without quotes.
-std::string short_description(const std::string& description) {
+/// Text without quotes, and without parts in brackets.
+std::string plain(const std::string& description) {
     std::string text;
     bool in_brackets = false;
     for (const char c : description) {
@@ -57,10 +57,9 @@ std::string short_description(const std::string& description) {
             in_brackets = true;
             if (!text.empty() && text.back() == ' ') text.pop_back();
         }
-        if (!in_brackets && c != '\'' && c != '`') text += c == '\n' ? ' ' : c;
+        if (!in_brackets && c != '\'' && c != '`') text += c;
         if (c == ']') in_brackets = false;
     }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
 }
 
@@ -77,7 +76,7 @@ void each_app(Grammar& grammar, const Visit& visit) {
     for (const Grammar::Entry& entry : grammar.commands) visit(entry.name(), *entry.app);
 }
 
-/// What a shell offers for an option's value.
+/// Completions that a shell offers for the value of an option.
 struct Offers {
     std::string choices;  ///< joined, where a `%` stands
     const char *directories, *files, *nothing;
@@ -159,8 +158,7 @@ std::string zsh_escaped(const std::string& text) {
 std::string zsh(Grammar& grammar) {
     std::string arguments, commands;
     for (const Grammar::Entry& entry : grammar.commands)
-        commands +=
-            "        '" + entry.name() + ":" + zsh_escaped(short_description(entry.app->get_description())) + "'\n";
+        commands += "        '" + entry.name() + ":" + zsh_escaped(plain(entry.app->get_description())) + "'\n";
     each_app(grammar, [&](const std::string& name, const CLI::App& app) {
         arguments += name.empty() ? "    *)\n" : "    " + name + ")\n";
         arguments += "        _arguments -s -S \\\n";
@@ -173,14 +171,14 @@ std::string zsh(Grammar& grammar) {
             for (const std::string& word : spellings(*option))
                 arguments += "            '" + std::string(repeatable ? "*" : "") + word +
                              (is_switch(*option) || word[1] != '-' ? "" : "=") + "[" +
-                             zsh_escaped(short_description(option->get_description())) + "]" + value + "' \\\n";
+                             zsh_escaped(plain(short_description(*option))) + "]" + value + "' \\\n";
         }
         const auto choices = positional_choices(grammar, app);
         arguments +=
             "            '*: :" + (choices.empty() ? std::string("_files") : "(" + joined(choices, " ") + ")") +
             "'\n        ;;\n";
     });
-    // The run's arguments are the last case: it takes what no command does.
+    // The arguments of the run are the last case, for everything that is not a command.
     const std::size_t run_end = arguments.find(";;\n") + 3;
     arguments = arguments.substr(run_end) + arguments.substr(0, run_end);
     return R"(#compdef gpuhist
@@ -213,7 +211,7 @@ std::string fish(Grammar& grammar) {
     const std::string names = command_names(grammar);
     for (const Grammar::Entry& entry : grammar.commands)
         text += "complete -c gpuhist -n __fish_use_subcommand -a " + entry.name() + " -d '" +
-                short_description(entry.app->get_description()) + "'\n";
+                plain(entry.app->get_description()) + "'\n";
     each_app(grammar, [&](const std::string& name, const CLI::App& app) {
         const std::string when =
             " -n '" +
@@ -224,7 +222,7 @@ std::string fish(Grammar& grammar) {
             for (const std::string& word : option->get_lnames()) text += " -l " + word;
             if (!is_switch(*option))
                 text += offer(grammar, *option, {" -x -a '%'", " -x -a '(__fish_complete_directories)'", " -r", " -x"});
-            text += " -d '" + short_description(option->get_description()) + "'\n";
+            text += " -d '" + plain(short_description(*option)) + "'\n";
         }
         if (const auto choices = positional_choices(grammar, app); !choices.empty())
             text += "complete -c gpuhist -f" + when + " -a '" + joined(choices, " ") + "'\n";

@@ -40,6 +40,8 @@ void Console::erase_line() {
 
 void Console::say(const std::string& message) {
     const std::lock_guard lock(mutex_);
+    if (message == said_) return;
+    said_ = message;
     erase_line();
     std::fprintf(stderr, "gpuhist: %s\n", printable(message).c_str());
 }

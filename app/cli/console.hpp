@@ -15,7 +15,8 @@ class Console {
     explicit Console(bool quiet);
     ~Console();
 
-    /// Prints a line on standard error. Control characters are replaced.
+    /// Prints a line on standard error, but not the same one twice in a row: several files may fail for one reason.
+    /// Control characters are replaced.
     void say(const std::string& message);
     /// Says it, unless quiet.
     void note(const std::string& message);
@@ -41,6 +42,7 @@ class Console {
     bool quiet_, progress_, output_is_terminal_;
     bool drawn_ = false;
     bool closed_ = false, failed_ = false;
+    std::string said_;  ///< the last line
 };
 
 /// A number of things, as "1 error" or "2 errors".

@@ -1,7 +1,10 @@
 #include "cli/contradictions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace gpuhist::app {
@@ -12,21 +15,33 @@ bool is_directory(const std::string& input) {
     return input != "-" && std::filesystem::is_directory(input, failed);
 }
 
+/// Kind of a file that is not a CSV file of rectangles, in words, by its first bytes; else nothing.
+std::string rectangles_of_another_kind(const std::string& path) {
+    std::error_code failed;
+    if (path.empty() || !std::filesystem::is_regular_file(path, failed)) return {};
+    std::array<char, 4> first{};
+    std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+    const std::string_view begin(first.data(), first.size());
+    if (begin.substr(0, 2) == "PK") return "a ZIP archive, as ImageJ saves its regions";
+    if (begin == "Iout") return "a region of ImageJ's";
+    return {};
+}
+
 }  // namespace
 
 void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given) {
     const std::vector<std::string>& inputs = options.arguments;
     if (options.files_from && !inputs.empty())
-        throw Contradiction({"--files-from"}, "--files-from names the inputs: name no others");
+        throw Contradiction({"--files-from"}, "--files-from already names the inputs: give no others");
     if (inputs.empty() && !options.listed())
         throw Contradiction({}, "no input: name images, a directory, or - for standard input");
     if (std::count(inputs.begin(), inputs.end(), "") > 0) throw Contradiction({}, "an input's name is empty");
     for (const char* option : {"--no-recursive", "--follow-links", "--include", "--exclude"})
         if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
-            throw Contradiction({option}, std::string(option) + " is about directories, and none is given");
+            throw Contradiction({option}, std::string(option) + " applies to directories, but no input is one");
     if (given("--follow-links") && given("--no-recursive"))
         throw Contradiction({"--follow-links", "--no-recursive"},
-                            "--follow-links enters directories in directories, which --no-recursive leaves out");
+                            "--follow-links enters subdirectories, which --no-recursive leaves out");
 }
 
 std::vector<std::string> table_options() {
@@ -39,11 +54,12 @@ std::vector<std::string> table_options() {
 
 void check(const Options& options, const std::function<bool(const char*)>& given) {
     if (options.inputs.manifest_path && (options.inputs.files_from || !options.inputs.arguments.empty()))
-        throw Contradiction({"--manifest"}, "--manifest names the inputs: name no others");
+        throw Contradiction({"--manifest"}, "--manifest already names the inputs: give no others");
     if (options.inputs.zero_separated && !options.inputs.files_from && !options.dry_run)
-        throw Contradiction({"--null"}, "--null is about the names that --files-from reads and --dry-run prints");
+        throw Contradiction({"--null"}, "--null applies to names that --files-from reads or --dry-run prints");
     if (options.dry_run && options.resume)
-        throw Contradiction({"--dry-run", "--resume"}, "--dry-run lists all inputs, --resume goes on with some");
+        throw Contradiction({"--dry-run", "--resume"},
+                            "--dry-run lists all inputs, but --resume continues with some of them");
     check_inputs(options.inputs, given);
 
     const std::vector<std::string>& inputs = options.inputs.arguments;
@@ -54,8 +70,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         writes = *options.write;
     } else if (pages_are_set || std::all_of(inputs.begin(), inputs.end(), is_directory)) {
         writes = {true, false, false, options.normalize};
-        why = std::string("which is not written of ") + (pages_are_set ? "pages" : "directories") +
-              " unless --write says so";
+        why = std::string("which gpuhist does not write for ") + (pages_are_set ? "pages" : "directories") +
+              " unless --write asks for it";
     }
     for (const auto& [option, path] :
          {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
@@ -63,107 +79,130 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         if (!path.empty() && !std::filesystem::exists(path, failed))
             throw Contradiction({option}, std::string(option) + ": " + path + " is not there");
     }
+    if (const std::string found = rectangles_of_another_kind(options.rectangles_from); !found.empty())
+        throw Contradiction({"--rois"}, "--rois: " + options.rectangles_from + " is " + found +
+                                            "; give a CSV file of path,name,x,y,w,h");
     for (std::size_t i = 0; i < options.rectangles.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (options.rectangles[i].name == options.rectangles[j].name)
-                throw Contradiction({"--roi"}, "two --roi are called '" + options.rectangles[i].name + "'");
+                throw Contradiction({"--roi"}, "two --roi have the name '" + options.rectangles[i].name + "'");
+    if (given("--clip-sigma") && !given("--robust"))
+        throw Contradiction({"--clip-sigma"}, "--clip-sigma needs --robust");
     if (given("--label-zero") && !given("--labels"))
-        throw Contradiction({"--label-zero"}, "--label-zero is about --labels");
+        throw Contradiction({"--label-zero"}, "--label-zero needs --labels");
     if (given("--clip-rois") && !given("--roi") && !given("--rois"))
-        throw Contradiction({"--clip-rois"}, "--clip-rois is about --roi and --rois");
-    if (options.normalization.valid_only && !given("--mask") && !given("--nodata") && !given("--valid") &&
+        throw Contradiction({"--clip-rois"}, "--clip-rois needs --roi or --rois");
+    const Validity& rules = options.validity;
+    const bool nodata = options.nodata_of_file || !rules.nodata.empty() || !rules.nodata_of_bands.empty();
+    if (options.normalization.valid_only && !given("--mask") && !nodata && !given("--valid") &&
         !traits_of(options.validity.alpha).excludes) {
         std::string words;
         for (const AlphaTraits& rule : all_alpha_rules)
             if (rule.excludes) words.append(words.empty() ? "" : " or ").append(rule.name);
         throw Contradiction({"--apply-to"},
-                            "--apply-to valid is about excluded samples: give --mask, --nodata, --valid or "
+                            "--apply-to valid needs excluded samples: give --mask, --nodata, --valid or "
                             "--alpha " +
                                 words);
     }
-    if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
-        throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");
+    if (given("--nodata-any") && !nodata && !given("--valid"))
+        throw Contradiction({"--nodata-any"}, "--nodata-any needs --nodata or --valid");
     for (const std::string& option : table_options()) {
         if (!given(option.c_str())) continue;
         if (given("--lut-in"))
-            throw Contradiction({option, "--lut-in"}, option + " is about making a table, --lut-in has one");
+            throw Contradiction({option, "--lut-in"}, option + " makes a table, but --lut-in reads one");
         if (!writes.normalized && !given("--lut-out"))
-            throw Contradiction({option}, option + " is about the normalized image, " + why);
+            throw Contradiction({option}, option + " applies to the normalized copy, " + why);
     }
     for (const char* option : {"--link", "--lut-in", "--size", "--apply-to"})
         if (given(option) && !writes.normalized)
-            throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
-    if (given("--depth") && !writes.normalized && !given("--lut-out"))
-        throw Contradiction({"--depth"}, "--depth is about the normalized image, " + why);
+            throw Contradiction({option}, std::string(option) + " applies to the normalized copy, " + why);
+    for (const char* option : {"--depth", "--fill"})
+        if (given(option) && !writes.normalized && !given("--lut-out"))
+            throw Contradiction({option}, std::string(option) + " applies to the normalized copy, " + why);
     if (const auto depth = options.normalization.depth;
         depth && traits_of(options.normalization.mode).real && !traits_of(*depth).floating)
         throw Contradiction({"--depth", "--normalize"},
-                            std::string("--depth ") + to_string(*depth) + " does not go with --normalize " +
+                            std::string("--depth ") + to_string(*depth) + " can't be combined with --normalize " +
                                 to_string(options.normalization.mode) +
-                                ", which writes floats: give --depth f16, f32 or f64, or none");
+                                ", which writes floats: give --depth f16, f32 or f64, or leave it out");
+    if (const auto depth = options.normalization.depth; depth && options.normalization.fill)
+        if (const std::string refusal = fill_refusal(*depth, *options.normalization.fill); !refusal.empty())
+            throw Contradiction({"--fill", "--depth"}, "--fill: " + refusal);
     if (given("--lut-in") && (given("--link") || given("--lut-out")))
         throw Contradiction({"--lut-in", "--link", "--lut-out"},
-                            "--lut-in brings a table: --link and --lut-out make one");
+                            "--lut-in reads a table, but --link and --lut-out make one");
     const auto& list = options.inputs.files_from;
     std::error_code ignored;
     const bool list_is_no_file = list && (*list == "-" || (std::filesystem::exists(*list, ignored) &&
                                                            !std::filesystem::is_regular_file(*list, ignored)));
     if (options.linked && (list_is_no_file || (inputs.size() > 1 && !options.inputs.pages &&
                                                std::count(inputs.begin(), inputs.end(), "-") > 0)))
-        throw Contradiction({"--link"}, "--link reads all inputs twice, and standard input or a pipe comes once");
+        throw Contradiction({"--link"},
+                            "--link reads all inputs twice, but standard input and pipes can be read only once");
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && given("--shard"))
             throw Contradiction({option, "--shard"},
-                                std::string(option) + " is about the whole set, of which --shard sees a part");
+                                std::string(option) + " needs the whole set, but --shard measures a part of it");
     const NormalizeMode mode = options.normalization.mode;
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && traits_of(mode).needs == NormalizeNeeds::nothing)
-            throw Contradiction({option, "--normalize"}, std::string(option) + " is about the whole set, from which " +
-                                                             to_string(mode) + " needs nothing");
+            throw Contradiction({option, "--normalize"}, std::string(option) +
+                                                             " makes a table of the whole set, from which " +
+                                                             to_string(mode) + " takes nothing");
     for (const NormalizeParameter& parameter : all_normalize_parameters)
         if (const std::string option = std::string("--") + parameter.name;
             given(option.c_str()) && parameter.mode != mode)
-            throw Contradiction({option}, option + " belongs to --normalize " + to_string(parameter.mode));
+            throw Contradiction({option}, option + " applies only to --normalize " + to_string(parameter.mode));
     const bool drawn = options.format == "table";
+    if (given("--quality-scale") && !given("--quality"))
+        throw Contradiction({"--quality-scale"}, "--quality-scale applies to --quality");
+    if (given("--robust") && !writes.stats && (drawn || options.format == "none"))
+        throw Contradiction({"--robust"}, "--robust adds columns to stats, which --write leaves out");
     if (given("--quality") && !writes.stats && (drawn || options.format == "none"))
-        throw Contradiction({"--quality"}, "--quality is about quality.csv, which --write leaves out");
+        throw Contradiction({"--quality"}, "--quality writes quality.csv, which --write leaves out");
+    if (given("--policy") && !given("--quality")) throw Contradiction({"--policy"}, "--policy needs --quality");
+    if (given("--policy") && !writes.stats)
+        throw Contradiction({"--policy"}, "--policy applies to flags.csv, which --write leaves out");
+    if (given("--policy") && options.policy.empty())
+        throw Contradiction({"--policy"}, "--policy: the name of the file is empty");
     // Files about a set, dataset.json and its picture, are written with its stats.
     const bool of_set = writes.stats && (options.inputs.listed() || pages_are_set || inputs.size() > 1 ||
                                          std::any_of(inputs.begin(), inputs.end(), is_directory));
     for (const char* option : {"--bins", "--range"})
         if (given(option) && !writes.histogram && !of_set)
-            throw Contradiction({option}, std::string(option) + " is about the written histogram, " + why);
+            throw Contradiction({option}, std::string(option) + " applies to the histogram file, " + why);
     for (const char* option : {"--log", "--plot-range"})
         if (given(option) && !writes.plot && !of_set && !drawn)
-            throw Contradiction({option}, std::string(option) + " is about the plot, " + why);
+            throw Contradiction({option}, std::string(option) + " applies to the plot, " + why);
     for (const char* option : {"--plot-format", "--plot-theme"})
         if (given(option) && !writes.plot && !of_set)
-            throw Contradiction({option}, std::string(option) + " is about the plot, " + why);
+            throw Contradiction({option}, std::string(option) + " applies to the plot, " + why);
     if (options.histogram.bins == 0 && options.histogram.range)
         throw Contradiction({"--range", "--bins"}, "--bins full is one bin per value of the type and takes no --range");
     if (given("--output") && !writes.any())
-        throw Contradiction({"--output"}, "--output names a directory, --write none writes nothing");
+        throw Contradiction({"--output"}, "--output names a directory, but --write none writes nothing");
     if (given("--gpu") && options.engine == "cpu")
-        throw Contradiction({"--gpu", "--engine"}, "--gpu does not go with --engine cpu");
+        throw Contradiction({"--gpu", "--engine"}, "--gpu can't be combined with --engine cpu");
     if (given("--percentile-columns") && !writes.stats && !writes.plot && options.format == "none")
-        throw Contradiction({"--percentile-columns"}, "--percentile-columns is about stats, " + why);
+        throw Contradiction({"--percentile-columns"}, "--percentile-columns applies to stats, " + why);
     if (given("--white") && !writes.stats && options.format == "none")
-        throw Contradiction({"--white"}, "--white is about stats, " + why);
+        throw Contradiction({"--white"}, "--white applies to stats, " + why);
     if (given("--group-by") && !writes.stats)
-        throw Contradiction({"--group-by"}, "--group-by is about dataset.*, " + why);
+        throw Contradiction({"--group-by"}, "--group-by applies to dataset.*, " + why);
     if (options.group_by == GroupBy::region && !options.regions_asked())
-        throw Contradiction({"--group-by"}, "--group-by region is about regions: give --labels, --roi or --rois");
+        throw Contradiction({"--group-by"}, "--group-by region needs regions: give --labels, --roi or --rois");
     for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
         if (given(option) && !writes.any())
-            throw Contradiction({option}, std::string(option) + " is about files, and --write none writes nothing");
+            throw Contradiction({option}, std::string(option) + " applies to files, but --write none writes none");
     for (const char* option : {"--labels", "--roi", "--rois"})
         if (given(option) && !writes.stats && options.format == "none")
-            throw Contradiction({option}, std::string(option) + " is about stats, " + why);
-    if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard is about stats, " + why);
+            throw Contradiction({option}, std::string(option) + " applies to stats, " + why);
+    if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard applies to stats, " + why);
     if (given("--on-damaged") && given("--on-truncated"))
-        throw Contradiction({"--on-truncated", "--on-damaged"}, "--on-truncated is --on-damaged");
+        throw Contradiction({"--on-truncated", "--on-damaged"},
+                            "--on-truncated is the old name of --on-damaged: give one of them");
     if (given("--fail-fast") && given("--max-errors"))
-        throw Contradiction({"--max-errors", "--fail-fast"}, "--fail-fast is --max-errors 1");
+        throw Contradiction({"--max-errors", "--fail-fast"}, "--fail-fast means --max-errors 1: give one of them");
 }
 
 }  // namespace gpuhist::app

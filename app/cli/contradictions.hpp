@@ -27,7 +27,8 @@ std::vector<std::string> table_options();
 /// Throws the first Contradiction among the options by which inputs are listed.
 void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given);
 
-/// Throws the first Contradiction among the options of a run, of which `given` tells who has a value from anywhere.
+/// Throws the first Contradiction among the options of a run. `given` tells whether an option has a value from
+/// anywhere.
 void check(const Options& options, const std::function<bool(const char*)>& given);
 
 }  // namespace gpuhist::app

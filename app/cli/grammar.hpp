@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
+#include "cli/words.hpp"
 
 namespace gpuhist::app {
 
@@ -29,7 +30,8 @@ struct Grammar {
     std::map<const CLI::Option*, std::vector<std::string>> choices;
 
     // Words whose meaning depends on more than one option.
-    std::string color = "auto", config, shell;
+    std::string color = "auto", config, shell, topic;
+    NodataWords nodata;
     bool quiet = false;
     bool fail_fast = false;
 
@@ -49,9 +51,22 @@ std::string variable_of(const std::string& key);
 /// Whether it takes no value.
 bool is_switch(const CLI::Option& option);
 
+/// Topic of the help: a group of options of the run, and the rules for them.
+struct Topic {
+    const char *name, *group, *text;
+};
+const std::vector<Topic>& all_topics();
+
+/// First line of an option's description, which stands alone in lists.
+std::string short_description(const CLI::Option& option);
+/// The whole description, in one line.
+std::string long_description(const CLI::Option& option);
+
 // Texts made from the grammar. Completion is for `bash`, `zsh` or `fish`.
-std::string help_footer(const Grammar& grammar);
-std::string rules();  ///< of files, interruption, variables, exit codes
+std::string first_screen();              ///< where no argument is given
+std::string help(Grammar& grammar);      ///< all options of a run, one line each, and the commands
+std::string help_of(CLI::App& command);  ///< a command
+std::string help_on(const Topic& topic, Grammar& grammar);
 std::string completion(Grammar& grammar, const std::string& shell);
 std::string manual(Grammar& grammar);
 std::string version_text();

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "cli/grammar.hpp"
+#include "commands/columns.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/version.hpp"
 
@@ -25,15 +26,9 @@ std::string roff_escaped(const std::string& text) {
     return out;
 }
 
-std::string in_one_line(std::string text) {
-    for (char& c : text)
-        if (c == '\n') c = ' ';
-    return text;
-}
-
-/// An entry: what it is about in bold, then what it says.
-std::string entry(const std::string& head, const std::string& text) {
-    return ".TP\n" + head + '\n' + roff_escaped(in_one_line(text)) + '\n';
+/// Item: its subject in bold, then its text.
+std::string item(const std::string& head, const std::string& text) {
+    return ".TP\n" + head + '\n' + roff_escaped(text) + '\n';
 }
 
 std::string bold(const std::string& text) {
@@ -46,9 +41,9 @@ std::string option_entry(const CLI::App& app, const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) head += bold("--" + name) + ", ";
     head.erase(head.size() - 2);
     if (!is_switch(option)) head += " \\fI" + roff_escaped(option.get_type_name()) + "\\fR";
-    std::string text = option.get_description();
-    if (is_settable(option)) text += ". " + variable_of(key_of(app, option));
-    return entry(head, text);
+    std::string text = long_description(option);
+    if (is_settable(option)) text += (text.back() == '.' ? " " : ". ") + variable_of(key_of(app, option));
+    return item(head, text);
 }
 
 std::string options_of(const CLI::App& app, const std::string& group) {
@@ -58,12 +53,18 @@ std::string options_of(const CLI::App& app, const std::string& group) {
     return text;
 }
 
-/// Paragraphs of a text whose lines are laid out for a terminal.
+/// Paragraphs, as `laid_out` takes them.
 std::string paragraphs(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
-    for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : roff_escaped(line) + '\n';
-    return out;
+    bool as_they_are = false;
+    for (std::string line; std::getline(lines, line);) {
+        const bool keep = !line.empty() && line.front() == ' ';
+        if (keep != as_they_are) out += keep ? ".nf\n" : ".fi\n";
+        as_they_are = keep;
+        out += line.empty() ? ".PP\n" : roff_escaped(line) + '\n';
+    }
+    return out + (as_they_are ? ".fi\n" : "");
 }
 
 }  // namespace
@@ -87,24 +88,21 @@ std::string manual(Grammar& grammar) {
     }
     text += ".SH DESCRIPTION\n" + roff_escaped(run.get_description()) + '\n';
     for (const CLI::Option* option : run.get_options())
-        if (option->get_positional()) text += entry("\\fI" + option->get_name() + "\\fR", option->get_description());
+        if (option->get_positional()) text += item("\\fI" + option->get_name() + "\\fR", option->get_description());
     text += ".SH OPTIONS\n";
-    for (const std::string& group : run.get_groups())
-        if (const std::string options = options_of(run, group); !group.empty() && !options.empty())
-            text += ".SS " + group + '\n' + options;
-    text += ".SH COMMANDS\nA command is the first word; a file of its name is ./NAME.\n";
+    for (const Topic& topic : all_topics())
+        text +=
+            std::string(".SS ") + topic.group + '\n' + options_of(run, topic.group) + ".PP\n" + paragraphs(topic.text);
+    text += ".SH COMMANDS\nA command is the first word that isn't an option. A file of its name is ./NAME.\n";
     for (const Grammar::Entry& command : grammar.commands) {
         text += ".SS " + roff_escaped(command.name()) + '\n' + roff_escaped(command.app->get_description()) + ".\n";
         for (const std::string& group : command.app->get_groups()) text += options_of(*command.app, group);
         if (const std::string footer = command.app->get_footer(); !footer.empty()) text += ".PP\n" + paragraphs(footer);
     }
     text += ".SH COLUMNS\n";
-    for (const Column& column : columns()) {
-        const std::string source = column.source;
-        text += entry(bold(column.name), column.definition + (source == "gpuhist" ? "" : " As " + source + ".") +
-                                             " Unit: " + column.unit + ". For " + column.images + ".");
-    }
-    return text + ".SH FILES, VARIABLES AND EXIT CODES\n" + paragraphs(rules());
+    for (const Column& column : columns())
+        text += item(bold(column.name), sentences(column) + " Unit: " + column.unit + ". For: " + column.images + ".");
+    return text;
 }
 
 }  // namespace gpuhist::app

@@ -1,4 +1,5 @@
-// Options: which there are, what they say of themselves, and the fields they fill.
+// Options: their names, their descriptions, and the fields that they fill.
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <tuple>
@@ -6,6 +7,7 @@
 
 #include "cli/grammar.hpp"
 #include "cli/words.hpp"
+#include "gpuhist/duplicates.hpp"
 #include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::app {
@@ -27,7 +29,7 @@ CLI::Option* add_choice(Grammar& grammar, CLI::App& app, const std::string& opti
             }
             words += (words.empty() ? "" : ", ") + name;
         }
-        throw CLI::ValidationError(option, "'" + word + "' is none of " + words);
+        throw CLI::ValidationError(option, "'" + word + "' is not one of " + words);
     };
     CLI::Option* const added = app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
     for (const auto& [name, chosen] : choices) grammar.choices[added].push_back(name);
@@ -48,8 +50,18 @@ CLI::Option* add_text(CLI::App& app, const char* option, const std::function<voi
     return app.add_option_function<std::string>(option, parse, description)->type_name(type_name);
 }
 
+/// Repeatable option: one value each time.
+void add_each(CLI::App& app, const char* option, const std::function<void(const std::string&)>& take,
+              const char* description, const char* type_name) {
+    const auto take_all = [take](const std::vector<std::string>& all) { std::for_each(all.begin(), all.end(), take); };
+    app.add_option_function<std::vector<std::string>>(option, take_all, description)
+        ->type_name(type_name)
+        ->allow_extra_args(false);
+}
+
 void add_globs(CLI::App& app, const char* option, std::vector<std::string>& globs, const char* description) {
-    app.add_option(option, globs, description)->type_name("GLOB")->allow_extra_args(false);
+    add_each(
+        app, option, [&globs](const std::string& glob) { globs.push_back(glob); }, description, "GLOB");
 }
 
 template <class Value, class Limit>
@@ -72,86 +84,103 @@ std::function<void(const std::string&)> parse_columns(Percentiles& percentiles) 
 void add_list_options(CLI::App& app, InputOptions& inputs, const char* null) {
     add_text(
         app, "--files-from", [&](const std::string& path) { inputs.files_from = path; },
-        "Read the names of the inputs from a file, or from\nstandard input: -; one line each", "FILE");
+        "Read input names from a file, or from - (stdin)\nOne name per line. A carriage return at the end of a "
+        "line and a byte-order mark are not part of a name, except with -0.",
+        "FILE");
     app.add_flag("-0,--null", inputs.zero_separated, null);
 }
 
 void add_walk_options(CLI::App& app, InputOptions& inputs) {
     app.add_flag_callback(
-        "--no-recursive", [&] { inputs.walk.recursive = false; }, "Leave out directories in directories");
-    app.add_flag("--follow-links", inputs.walk.follow_links,
-                 "Go into links to directories too, into each directory once");
+        "--no-recursive", [&] { inputs.walk.recursive = false; }, "Do not enter subdirectories");
+    app.add_flag("--follow-links", inputs.walk.follow_links, "Enter links to directories, each directory once");
     add_globs(app, "--include", inputs.walk.include,
-              "Of directories take the files that match, whatever their\nextension; a glob with / is for the whole "
-              "path in the\ndirectory; repeatable");
-    add_globs(app, "--exclude", inputs.walk.exclude, "Leave out files and directories that match; repeatable");
+              "Take matching files, whatever their extension\nApplies to the files of directories. A glob with / is "
+              "matched against the path within the directory. Repeatable.");
+    add_globs(app, "--exclude", inputs.walk.exclude,
+              "Leave out matching files and directories\nApplies to the files of directories. Repeatable.");
 }
 
 void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Input");
+    app.option_defaults()->group("Inputs");
     add_list_options(app, options.inputs,
-                     "The names end with zero bytes: find ... -print0; so do those\nthat --dry-run prints");
+                     "Names end with zero bytes, as from find -print0\nApplies to the names that --files-from reads "
+                     "and --dry-run prints.");
     add_text(
         app, "--manifest", [&](const std::string& path) { options.inputs.manifest_path = path; },
-        "Take the inputs of a file that 'gpuhist manifest' made; of\nthese --shard takes neighbors, of as many bytes "
-        "as others do",
-        "FILE");
-    app.add_flag("--dry-run", options.dry_run, "Only list the inputs, and say what is left out of directories");
+        "Take the inputs from a file of 'gpuhist manifest'\nA shard takes consecutive lines, and all shards get "
+        "about the same number of bytes.",
+        "FILE")
+        ->group("Machines and interruption");
+    app.add_flag("--dry-run", options.dry_run,
+                 "List the inputs without measuring them\nAlso counts what was left out of directories.");
     add_walk_options(app, options.inputs);
     add_text(
         app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); },
-        "Measure pages, each as an image FILE#N: all, or numbers and\nranges as 1,3-5,9-; they are a set, as images of "
-        "a directory.\nOf a TIFF directories but overviews, thumbnails and masks;\nframes of animated WebP and PNG, as "
-        "they are shown; images\nin a netpbm file [the first of each file]",
-        "PAGES");
+        "Measure pages: all, or for example 1,3-5 [the first]\nEach page is an image of its own, FILE#N, and the pages "
+        "form a set, like the images of a directory.",
+        "PAGES")
+        ->group("Pages");
     const auto parse_most = [&](const std::string& text) {
         options.decode.max_pixels = options.max_pixels_in_strips =
             parse_number<std::uint64_t>("--max-pixels", text, 1, many);
     };
     add_text(app, "--max-pixels", parse_most,
-             "Refuse images of more pixels [1073741824; of those that are\nread in strips 68719476736]", "N");
+             "Refuse images with more pixels [1073741824]\nThe default for images that are read in strips is "
+             "68719476736.",
+             "N");
     const Choices<io::OnDamaged> on_damaged{{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
     add_choice(grammar, app, "--on-damaged", options.decode.on_damaged, on_damaged,
-               "Of damaged or truncated files: error [default], or accept\nwhat is there, which the column damage says",
-               "DO");
+               "Damaged files: error [default] or accept\naccept measures damaged and truncated files too, with the "
+               "pixels that the decoder makes of them. The column damage says damaged or truncated.",
+               "DO")
+        ->group("Errors");
     add_choice(grammar, app, "--on-truncated", options.decode.on_damaged, on_damaged, "", "DO")
         ->group("");  // its old name
 }
 
 void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Output");
+    app.option_defaults()->group("Outputs");
     const auto parse_output = [&](const std::string& directory) {
         if (directory.empty()) throw CLI::ValidationError("--output", "the name of the directory is empty");
         options.output = directory;
     };
-    add_text(app, "-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
+    add_text(app, "-o,--output", parse_output, "Directory for files [gpuhist-out]", "DIR");
     app.add_flag("--force", options.force,
-                 "Replace files there that gpuhist did not write, which it says; never\ninputs");
+                 "Replace foreign files, but never inputs\nForeign files are those in the output directory that "
+                 "gpuhist did not write. gpuhist names the files that it replaces.");
     add_text(
         app, "--write", [&](const std::string& list) { options.write = parse_writes(list); },
-        "Any of stats,histogram,plot,normalized, or none\n[all of a file; of what a directory holds stats,\nand "
-        "normalized where a normalization is asked for]",
+        "Any of stats,histogram,plot,normalized, or none\nThe default is all of them for single files, and stats "
+        "for directories and pages, with normalized if you ask for a normalization.",
         "LIST");
     Choices<std::string> formats{{"table", "table"}};
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
-    add_choice(grammar, app, "--format", options.format, formats,
-               "Standard output: " + listed(formats) + "\n[a table; of what a directory holds, one of the whole set]",
-               "FORM");
+    add_choice(
+        grammar, app, "--format", options.format, formats,
+        "Print " + listed(formats) +
+            "\nThe default is a table of a single image, or one table of the whole set. table, csv and json print "
+            "each image.",
+        "FORM");
     add_choice<std::string>(grammar, app, "--color", grammar.color,
                             {{"auto", "auto"}, {"always", "always"}, {"never", "never"}},
-                            "auto [default: a terminal, and NO_COLOR not set], always or never", "WHEN");
-    app.add_flag("-q,--quiet", grammar.quiet, "No table unless --format asks for it, no notes; errors are still said");
+                            "auto [default], always or never\nauto colors tables on a terminal, unless NO_COLOR is "
+                            "set.",
+                            "WHEN");
+    app.add_flag("-q,--quiet", grammar.quiet,
+                 "Print errors only\nNo notes, and no table unless --format asks for one.");
 }
 
 void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Pictures, and the table's histogram");
+    app.option_defaults()->group("Pictures");
     add_text(
         app, "--plot-range", [&](const std::string& text) { options.plots.range = parse_plot_range(text); },
-        "auto [default]: of integers the bits in use; of floats the\nfinite values, or percentiles 0.1 to 99.9 where "
-        "few outliers\nwould take half of the picture; full: of the type; or LO,HI.\nWhat lies outside is counted at "
-        "the edges",
+        "auto [default], full (the type's range), or LO,HI\nauto draws unsigned integers over the bits in use, s8 and "
+        "s16 from the lowest to the highest value, and other types from the finite minimum to the maximum, or between "
+        "percentiles 0.1 and 99.9 if these cover less than half of that range. Values outside are counted at the "
+        "edges.",
         "RANGE");
-    app.add_flag("--log", options.plots.options.log_counts, "Draw histograms with logarithmic counts");
+    app.add_flag("--log", options.plots.options.log_counts, "Draw logarithmic counts");
     add_text(
         app, "--plot-format", [&](const std::string& text) { options.plots.formats = parse_plot_formats(text); },
         "Any of png,svg [png]", "LIST");
@@ -164,71 +193,81 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Statistics");
     const auto parse_range = [&](const std::string& text) {
         const auto [lower, upper] = parse_pair("--range", text);
-        if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO < HI");
+        if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO,HI with LO < HI");
         options.histogram.range = Range{lower, upper};
     };
     add_choice(
         grammar, app, "--group-by", options.group_by, {{"dir", GroupBy::directory}, {"region", GroupBy::region}},
-        "dir: dataset.* of each directory too; its picture is\nDIR/dataset.histogram.png, of images in "
-        "none\ndataset.top.histogram.png. region: of each label or\nrectangle, over all images, without pictures",
+        "Also describe each dir or region of the set\ndir adds the numbers of each directory to dataset.*, and a "
+        "picture DIR/dataset.histogram.png; images that are not in a subdirectory have dataset.top.histogram.png. "
+        "region adds the numbers of each label or rectangle over all images, without pictures.",
         "WHAT");
-    add_text(app, "--percentile-columns", parse_columns(options.percentiles),
-             "Which percentiles have columns, up to 32, as 0.5,50,99.9\n[1,5,25,50,75,95,99]", "LIST");
+    add_text(
+        app, "--percentile-columns", parse_columns(options.percentiles),
+        "Columns of percentiles [1,5,25,50,75,95,99]\nUp to 32, with fractions if you like, for example 0.5,50,99.9.",
+        "LIST");
+    app.add_flag("--robust", options.robust,
+                 "Columns of the spread about the median\nmad, clipped_mean, clipped_std and clipped_share, of images, "
+                 "regions and sets. The CPU counts the values of f32 images once more.");
+    add_number(app, "--clip-sigma", options.clip_sigma, 0.1, 100.0,
+               "Clip beyond K standard deviations [3]\nThey are counted from the median. clipped_mean and clipped_std "
+               "describe the samples that are left once no more are clipped.",
+               "K");
     app.add_flag_callback(
         "--quality", [&options] { options.measures = Measures::quality(); },
-        "Write quality.csv too: sharpness, noise and colorfulness,\none row per image");
+        "Measure quality, and flag odd images\nWrites quality.csv, with one row per image: sharpness, noise, "
+        "brightness and others; dataset.quality.csv has their mean, minimum and maximum. And writes flags.csv, with "
+        "one row per flag of an image: dark, blurry, duplicate and "
+        "others.");
+    add_number(app, "--quality-scale", options.quality_scale, std::int64_t{3}, most_side,
+               "Measure sharpness and noise of smaller images\nLarger images are first reduced to this length of the "
+               "longest side, by averages of areas, so that images of different sizes compare.",
+               "PIXELS");
+    app.add_option("--policy", options.policy,
+                   "Read the thresholds of the flags from a file\n'gpuhist gate --print-policy' prints one to begin "
+                   "with.")
+        ->type_name("FILE");
     add_text(
         app, "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
-        "Bins of the written histogram, or full: one per value [256]", "N");
+        "Bins of the histogram file, or full [256]\nfull is one bin per value.", "N");
     add_text(app, "--range", parse_range,
-             "The range of the written histogram alone: statistics and\nplots know none [that of the type; floats: the "
-             "finite\nvalues found]",
+             "Range of the histogram file\nThe default is the range of the type, or of the finite values for floats. "
+             "Statistics and pictures do not depend on it.",
              "LO,HI");
     add_text(
         app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
-        "The value that stands for white in every image, to which\nclipped_high, mean_01 and std_01 refer "
-        "[the image's own]",
-        "V");
+        "Value of white in every image [the image's own]\nclipped_high, mean_01 and std_01 refer to it.", "V");
 }
 
 void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Valid pixels");
     app.add_option("--mask", options.masks,
-                   "Exclude pixels where this image is 0; of a directory\nthe image of the input's name, in any format")
+                   "Exclude pixels where this image is 0\nA directory has one mask per input, with the name of the "
+                   "input, but the extension of any format.")
         ->type_name("FILE|DIR");
-    const auto add_each = [&](const char* name, const std::function<void(const std::string&)>& take,
-                              const char* description, const char* type) {
-        app.add_option_function<std::vector<std::string>>(
-               name, [take](const std::vector<std::string>& all) { std::for_each(all.begin(), all.end(), take); },
-               description)
-            ->type_name(type)
-            ->expected(1)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    };
     add_each(
-        "--nodata",
-        [&](const std::string& text) {
-            for (const auto& value : parse_nodata(text, options.nodata_of_file))
-                options.validity.nodata.push_back(value);
-        },
-        "Exclude samples of these values: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
-        "repeatable",
+        app, "--nodata", [&grammar](const std::string& text) { parse_nodata(text, grammar.nodata); },
+        "Exclude values: numbers, nan, tag or none [tag]\ntag is the value that a GeoTIFF declares. none ignores what "
+        "files declare, including their masks. C:V excludes V in channel C only. Repeatable.",
         "V[,V...]");
     add_each(
-        "--valid", [&](const std::string& text) { options.validity.valid.push_back(parse_valid(text)); },
-        "Exclude samples outside; C:LO,HI of channel C;\nrepeatable", "LO,HI");
+        app, "--valid", [&](const std::string& text) { parse_valid(text, options.validity); },
+        "Exclude samples outside of LO to HI\nLO, and ,HI leave the other end open. C:LO,HI applies to channel C. "
+        "Repeatable.",
+        "LO,HI");
     app.add_flag("--nodata-any", options.validity.nodata_any,
-                 "Exclude a pixel in all channels where one of its samples\nis nodata [each channel for itself; luma "
-                 "needs all colors]");
-    app.add_option(
-           "--labels", options.labels,
-           "Measure the pixels of each label of this image too: rows\nof regions.csv; of a directory as --mask. "
-           "0 is outside.\nOn the CPU whatever the engine: a GPU lacks skewness,\nkurtosis, entropy, unique and "
-           "clipping")
-        ->type_name("FILE|DIR");
-    app.add_flag("--label-zero", options.label_zero, "0 is a label like others");
+                 "Exclude a pixel if any of its samples is nodata\nBy default each channel excludes its own samples, "
+                 "and luma excludes a pixel if one of its colors is nodata.");
+    app.add_option("--labels", options.labels,
+                   "Measure the pixels of each label of this image\nA directory has one label image per input, as with "
+                   "--mask. Label 0 is outside of all regions. The CPU measures labels, even with --engine cuda, "
+                   "because a GPU does not compute their skewness, kurtosis, entropy, unique values and clipping.")
+        ->type_name("FILE|DIR")
+        ->group("Regions");
+    app.add_flag("--label-zero", options.label_zero, "Treat label 0 as a region")->group("Regions");
+    app.option_defaults()->group("Regions");
     add_each(
-        "--roi",
+        app, "--roi",
         [&](const std::string& text) {
             try {
                 options.rectangles.push_back(parse_rectangle(text));
@@ -236,10 +275,13 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
                 throw CLI::ValidationError("--roi", error.what());
             }
         },
-        "A rectangle of each image, measured too, by the engine as\nimages are; repeatable", "NAME=X,Y,W,H");
-    app.add_option("--rois", options.rectangles_from, "Rectangles from a CSV file of path,name,x,y,w,h")
+        "Measure this rectangle of each image\nRectangles are measured on the engine, like whole images. Repeatable.",
+        "NAME=X,Y,W,H");
+    app.add_option("--rois", options.rectangles_from, "Read rectangles from a CSV file: path,name,x,y,w,h")
         ->type_name("FILE");
-    app.add_flag("--clip-rois", options.clip_rectangles, "Cut rectangles that leave their image [an error]");
+    app.add_flag("--clip-rois", options.clip_rectangles,
+                 "Clip rectangles to their image\nBy default, an image fails if a rectangle extends beyond it.");
+    app.option_defaults()->group("Valid pixels");
     const auto parse_alpha = [&](const std::string& text) {
         try {
             set_alpha(options.validity, text);
@@ -249,14 +291,14 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     };
     const CLI::Option* const alpha =
         add_text(app, "--alpha", parse_alpha,
-                 "row [default]: a row of its own; mask: exclude pixels of\nalpha 0; weight: samples count as "
-                 "alpha says, integers of\n8 and 16 bits; ignore: no row",
+                 "row [default], mask, weight or ignore\nrow: alpha is a channel with a row of its own. mask: exclude "
+                 "pixels of alpha 0. weight: weigh samples with alpha of u8, u16 or f16. ignore: no row.",
                  "RULE");
     for (const AlphaTraits& rule : all_alpha_rules) grammar.choices[alpha].emplace_back(rule.name);
 }
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Normalization");
+    app.option_defaults()->group("Copies");
     Choices<NormalizeMode> modes;
     for (const NormalizeTraits& traits : all_normalize_modes) modes.emplace_back(traits.name, traits.mode);
     add_choice(grammar, app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
@@ -274,70 +316,83 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
         add_text(app, option.c_str(), parse, parameter.help, parameter.unit);
     }
     add_choice(grammar, app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
-               "Normalize the colors joint [default] or separate", "HOW");
+               "joint [default] or separate tables for the colors\njoint: one table for all colors. separate: one "
+               "table per channel.",
+               "HOW");
     Choices<std::optional<Depth>> depths;
     for (const DepthTraits& traits : all_depths) depths.emplace_back(traits.name, traits.depth);
     add_choice(grammar, app, "--depth", options.normalization.depth, depths,
-               "Depth of the copies: " + listed(depths) +
-                   "; floats 0 to 1\n[the image's; zscore: f32, of u32, s32 and f64 f64]",
+               "Sample type of the copies [the image's]\n" + listed(depths) +
+                   ". Floats are fractions from 0 to 1. zscore always writes floats: f32, or f64 for u32, s32 and f64.",
                "TYPE");
     add_choice(grammar, app, "--apply-to", options.normalization.valid_only, {{"all", false}, {"valid", true}},
-               "all [default], or valid samples alone: others stay as they\nare", "WHICH");
+               "Map all [default] pixels, or only valid ones\nvalid: pixels that masks, alpha or --valid exclude stay "
+               "as they are. Nodata is never mapped.",
+               "WHICH");
+    add_text(
+        app, "--fill", [&](const std::string& text) { options.normalization.fill = parse_fill(text); },
+        "Value to write in place of nodata in copies\nFor integers, it must be the lowest or the highest value of the "
+        "type; valid samples then get other values. By default, nodata keeps its value. In copies of another type, it "
+        "becomes NaN in floats and 0 in integers.",
+        "V");
     add_number(app, "--size", options.copy_size, std::int64_t{1}, most_side,
-               "Make copies smaller, after the table: so many pixels on the\nlongest side, each the average of an area",
+               "Shrink copies to this length of the longest side\nEach pixel is the average of the valid pixels that "
+               "it covers, after the table was applied.",
                "PIXELS");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
-               "dataset: one table for all, from the whole set", "WHAT");
-    app.add_option("--lut-out", options.tables_to, "Keep the table that normalizes the whole set")->type_name("FILE");
-    app.add_option("--lut-in", options.tables_from, "Normalize by a table that was kept")->type_name("FILE");
+               "dataset: one table for all images of the set", "WHAT");
+    app.add_option("--lut-out", options.tables_to, "Write the table of the whole set to a file")->type_name("FILE");
+    app.add_option("--lut-in", options.tables_from, "Apply a table that --lut-out wrote")->type_name("FILE");
 }
 
 void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Engine");
     add_choice<std::string>(grammar, app, "--engine", options.engine,
                             {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
-                            "auto [default], cuda or cpu; a named one that cannot run is an error", "NAME");
+                            "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.", "NAME");
     add_number(app, "--gpu", options.engine_options.gpu, 0, 1023,
-               "Which GPU, as 'gpuhist devices' counts [0]; asks for cuda");
-    add_number(app, "--threads", options.engine_options.threads, 1, 4096,
-               "CPU threads [as many as the process may run on]");
+               "Number of the GPU in 'gpuhist devices' [0]\nImplies --engine cuda.");
+    add_number(app, "--threads", options.engine_options.threads, 1, 4096, "CPU threads [one per available core]");
     add_text(
         app, "--memory", [&](const std::string& text) { options.memory = parse_size("--memory", text); },
-        "For images in flight, as 500M or 8G [a quarter of what\nthere is]; standard input or a pipe may bring no more",
+        "Memory for images, such as 500M or 8G [a quarter]\nThe default is a quarter of the available memory. Standard "
+        "input and pipes must fit into it.",
         "SIZE");
 }
 
 void add_config(Grammar& grammar, CLI::App& app) {
-    app.add_option("--config", grammar.config, "Take options from a file, of lines like engine = cpu")
+    app.add_option("--config", grammar.config, "Read options from a file of lines like engine = cpu")
         ->type_name("FILE");
 }
 
 void add_run_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Run");
-    app.add_flag("--resume", options.resume, "Go on with a run that was interrupted, with its options");
+    app.option_defaults()->group("Errors");
     app.add_flag("--fail-fast", grammar.fail_fast, "Stop at the first input that fails");
-    add_number(app, "--max-errors", options.max_errors, std::uint64_t{1}, many, "Stop when so many inputs have failed");
+    add_number(app, "--max-errors", options.max_errors, std::uint64_t{1}, many, "Stop once N inputs have failed");
+    app.option_defaults()->group("Machines and interruption");
+    app.add_flag("--resume", options.resume, "Continue an interrupted run, with its options");
     add_text(
         app, "--shard", [&](const std::string& text) { options.shard = parse_shard_of(text); },
         "Measure the K-th of N parts, for 'gpuhist merge'", "K/N");
     add_number(app, "--checkpoint", options.checkpoint_seconds, 0.0, 86400.0,
-               "How much work an interruption may cost [5]", "SECONDS");
-    app.add_flag(
-        "--die-with-parent", options.die_with_parent,
-        "End, as if interrupted, when the process that started this one\nends, as a killed task of a scheduler");
+               "Seconds of work that an interruption may cost [5]", "SECONDS");
+    app.add_flag("--die-with-parent", options.die_with_parent,
+                 "Stop when the parent process ends\nThe run ends as if you had interrupted it, for example when a "
+                 "scheduler kills its task.");
+    app.option_defaults()->group("Configuration");
     add_config(grammar, app);
 }
 
-/// Adds what every command has, at the end.
+/// Adds the last options, which every command has.
 void add_help(CLI::App& app) {
-    app.set_help_flag("-h,--help", "This text");
+    app.set_help_flag("-h,--help", "Print help");
     app.allow_extras();  // to be refused in our words
 }
 
 }  // namespace
 
 Grammar::Grammar(CommandLine& line)
-    : run("Measures images: exact statistics, histograms, plots and normalized copies, on the GPU or the CPU.",
+    : run("Measures images: exact statistics, histograms, pictures and normalized copies, on a GPU or on the CPU.",
           "gpuhist") {
     const auto add_command = [this](Command command, const char* name, const char* description) -> CLI::App& {
         CLI::App& app = *commands.emplace_back(Entry{command, std::make_unique<CLI::App>(description, name)}).app;
@@ -346,7 +401,7 @@ Grammar::Grammar(CommandLine& line)
     };
 
     run.set_help_flag();
-    run.add_option("INPUT", line.run.inputs.arguments, "Image files, directories, or - for standard input")
+    run.add_option("INPUT", line.run.inputs.arguments, "An image file, a directory, or - for standard input")
         ->type_name("")
         ->option_text("...");
     add_input_options(*this, run, line.run);
@@ -357,90 +412,149 @@ Grammar::Grammar(CommandLine& line)
     add_normalization_options(*this, run, line.run);
     add_engine_options(*this, run, line.run);
     add_run_options(*this, run, line.run);
-    run.set_version_flag("-V,--version", version_text, "The version, and what the program is made of");
-    run.get_formatter()->column_width(26);
-    run.footer([this] { return help_footer(*this); });
+    run.set_version_flag("-V,--version", version_text, "Print the versions of gpuhist and its libraries");
     add_help(run);
 
-    CLI::App& manifest = add_command(Command::manifest, "manifest",
-                                     "List the inputs of a run, for the machines that share it: --manifest");
-    manifest.add_option("INPUT", line.manifest.inputs.arguments, "Image files and directories")
+    CLI::App& manifest = add_command(Command::manifest, "manifest", "List the inputs of a run that machines share");
+    manifest.add_option("INPUT", line.manifest.inputs.arguments, "An image file or a directory")
         ->type_name("")
         ->option_text("...");
-    add_list_options(manifest, line.manifest.inputs, "The names end with zero bytes: find ... -print0");
+    add_list_options(manifest, line.manifest.inputs, "Names end with zero bytes, as from find -print0");
     add_walk_options(manifest, line.manifest.inputs);
     add_text(
         manifest, "--lines", [&](const std::string& path) { line.manifest.lines = path; },
-        "Take the lines of a manifest from a file, or from standard\ninput: -, where another program has listed what "
-        "there is",
+        "Make a manifest from lines of another program\nReads a file, or standard input: -. A line needs only a path.",
         "FILE");
     add_text(
         manifest, "-o,--output", [&](const std::string& path) { line.manifest.output = path; },
-        "The file that is written [manifest.jsonl]", "FILE");
-    manifest.add_flag("--force", line.manifest.force, "Replace a file there that gpuhist did not write, which it says");
-    manifest.add_flag("-q,--quiet", quiet, "Print nothing; errors are still said");
+        "Name of the manifest [manifest.jsonl]", "FILE");
+    manifest.add_flag("--force", line.manifest.force, "Replace a file that gpuhist did not write\ngpuhist names it.");
+    manifest.add_flag("-q,--quiet", quiet, "Print errors only");
     add_config(*this, manifest);
-    manifest.get_formatter()->column_width(26);
     manifest.footer(
-        "Writes a line of JSON an input, in the order of a run: path, name (of what is written about it), group (its\n"
-        "directory), bytes and modified (nanoseconds since 1970; an etag where an object store has that instead);\n"
-        "numbers from 2^53 on are text, and bytes that are no UTF-8 are {\"hex\":\"...\"}. The last line has "
-        "checksums:\n"
-        "a manifest that was changed is refused. Lines for --lines need no more than a path. No file is opened: pages\n"
-        "are found by the run, and a line's are all of one part. A file of another length than its line says is an\n"
-        "error of that input. Exit codes: 0 all done; 1 some inputs cannot be listed, which their lines say, or "
-        "nothing\n"
-        "is written; 2 usage; 4 output.");
+        R"(A manifest has one line of JSON per input, in the order of a run: path, name (for the files about this input), group (its directory), bytes and modified (nanoseconds since 1970, or an etag from an object store). Numbers from 2^53 on are written as text, and bytes that are not UTF-8 as {"hex":"..."}.
+
+The last line has checksums: gpuhist refuses a manifest that was edited. This command opens no image. A run finds the pages of a file, and measures all of them in one part. If the size of a file differs from its line, this input fails.
+
+Exit codes: 0 all done; 1 some inputs can't be listed (their lines say why), or nothing was written; 2 the command line is wrong; 4 output failed; 65 --lines is damaged.)");
     add_help(manifest);
 
-    CLI::App& merge = add_command(Command::merge, "merge", "Make one result of the parts of a run with --shard");
-    merge.add_option("DIR", line.merge.directories, "Directories that hold the part files")
+    CLI::App& merge = add_command(Command::merge, "merge", "Merge the parts of a run with --shard into one result");
+    merge.add_option("DIR", line.merge.directories, "A directory with part files")->type_name("")->option_text("...");
+    add_text(
+        merge, "-o,--output", [&](const std::string& directory) { line.merge.output = directory; },
+        "Directory for files [gpuhist-out]", "DIR");
+    add_text(
+        merge, "--shard", [&](const std::string& text) { line.merge.joined = parse_shard_of(text); },
+        "Join parts into the K-th of N larger parts\nUse it if a run with --manifest has too many parts for one merge. "
+        "Each larger part joins the same number of parts.",
+        "K/N");
+    merge.add_flag("--force", line.merge.force,
+                   "Replace files that gpuhist did not write\ngpuhist names the files that it replaces.");
+    merge.add_flag("-q,--quiet", quiet, "Print errors only");
+    add_config(*this, merge);
+    merge.footer(
+        R"(Writes stats.csv, errors.csv, dataset.csv, dataset.json and the pictures of the set, with the same bytes as a single run.
+
+Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them); 2 the command line is wrong; 4 output failed; 65 parts are missing, damaged or don't belong together, and nothing was written.)");
+    add_help(merge);
+
+    CLI::App& duplicates = add_command(Command::duplicates, "duplicates", "Find equal and similar images in results");
+    duplicates.add_option("RESULTS", line.duplicates.results, "A directory with results of --quality")
         ->type_name("")
         ->option_text("...");
     add_text(
-        merge, "-o,--output", [&](const std::string& directory) { line.merge.output = directory; },
-        "Where files are written [gpuhist-out]", "DIR");
-    add_text(
-        merge, "--shard", [&](const std::string& text) { line.merge.joined = parse_shard_of(text); },
-        "Make no result but the K-th of N parts, of those that a run\nwith --manifest left: a part of as many of "
-        "them as others are",
-        "K/N");
-    merge.add_flag("--force", line.merge.force, "Replace files there that gpuhist did not write, which it says");
-    merge.add_flag("-q,--quiet", quiet, "Print nothing; errors are still said");
-    add_config(*this, merge);
-    merge.footer(
-        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and pictures of the set, byte for byte those\n"
-        "of a single run. Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them),\n"
-        "or parts are missing or do not belong together: then nothing is written; 2 usage; 4 output.");
-    add_help(merge);
+        duplicates, "-o,--output", [&](const std::string& directory) { line.duplicates.output = directory; },
+        "Directory for groups.csv [gpuhist-out]", "DIR");
+    add_number(duplicates, "--distance", line.duplicates.distance, 0, most_distance,
+               "Most bits in which similar images differ [4]\nOf the 64 bits of their hashes. With 0, similar images "
+               "have equal hashes.",
+               "BITS");
+    add_choice<std::string>(*this, duplicates, "--hash", line.duplicates.hash, {{"dhash", "dhash"}, {"phash", "phash"}},
+                            "Hash of similar images: dhash [default] or phash\ndhash finds more of the cropped images, "
+                            "and takes fewer different images for similar ones.",
+                            "HASH");
+    const auto take_sets = [&](const std::vector<std::string>& names) {
+        if (names.size() != 2) throw CLI::ValidationError("--between", "it takes two sets: --between A B");
+        line.duplicates.between = names;
+    };
+    duplicates
+        .add_option_function<std::vector<std::string>>(
+            "--between", take_sets,
+            "Find images of one set in another set: leaks\nA set is one of the results, or the images below a "
+            "directory. gpuhist looks for duplicates only between the two sets, and says from which set an image leaks "
+            "to which.")
+        ->type_name("A B")
+        ->expected(2)
+        ->allow_extra_args(false);
+    duplicates.add_flag("--force", line.duplicates.force,
+                        "Replace a file that gpuhist did not write\ngpuhist names the file that it replaces.");
+    duplicates.add_flag("-q,--quiet", quiet, "Print errors only");
+    add_config(*this, duplicates);
+    duplicates.footer(
+        R"(Writes groups.csv, with one row per image of a group: group, path, distance, kept. Two images are in one group if their pixels are equal, if their hashes differ in at most --distance bits, or if other images of the group link them. The first image of a group is kept; distance is from its hash. A hash of 0 tells nothing, because uniform images have it: only the pixels of such images are compared.
 
-    CLI::App& columns = add_command(Command::columns, "columns", "Say what each column of the results means");
+Exit codes: 0 all done, with duplicates or without; 2 usage; 4 output; 65 results are missing or have no hashes: nothing is written.)");
+    add_help(duplicates);
+
+    CLI::App& gate = add_command(Command::gate, "gate", "Check the results of --quality against a policy");
+    gate.add_option("DIR", line.gate.directories, "The directory with the results of a run")
+        ->type_name("")
+        ->option_text(" ");
+    gate.add_option("--policy", line.gate.policy, "The policy: a file of JSON")->type_name("FILE");
+    gate.add_flag("--print-policy", line.gate.print_policy,
+                  "Print the policy, with all flags, and check nothing\nWithout --policy, it is one to begin with.");
+    add_text(
+        gate, "--junit", [&](const std::string& path) { line.gate.junit = path; }, "Write a report as JUnit XML",
+        "FILE");
+    gate.add_flag("--github", line.gate.github, "Print annotations for GitHub Actions");
+    gate.add_flag("--force", line.gate.force, "Replace a file that gpuhist did not write\ngpuhist names it.");
+    gate.add_flag("-q,--quiet", quiet, "Print broken rules and errors only");
+    add_config(*this, gate);
+    gate.footer(
+        R"(Prints a line for each rule that is broken. The rules of a policy are under 'gate': the number of inputs that failed, the share of images with each flag, ranges for numbers of the set, and no image in two sets. Flags follow from stats.csv and quality.csv with the thresholds of this policy, whatever the run had.
+
+Example:
+  gpuhist data/ --quality -o results
+  gpuhist gate --print-policy > policy.json
+  gpuhist gate results --policy policy.json --junit report.xml
+
+Exit codes: 0 all rules are kept; 2 usage; 4 output; 5 the policy is broken; 65 the policy is wrong, or the directory lacks a table.)");
+    add_help(gate);
+
+    CLI::App& columns = add_command(Command::columns, "columns", "Define every column of the results");
     add_choice<std::string>(*this, columns, "--format", line.columns.format,
                             {{"table", "table"}, {"json", "json"}, {"markdown", "markdown"}},
                             "table [default], json or markdown", "FORM");
     add_text(columns, "--percentile-columns", parse_columns(line.columns.percentiles),
-             "Which percentiles have columns [1,5,25,50,75,95,99]", "LIST");
+             "Columns of percentiles [1,5,25,50,75,95,99]", "LIST");
     add_help(columns);
 
-    CLI::App& formats =
-        add_command(Command::formats, "formats", "Say which files are read, by which decoder, and what is refused");
+    CLI::App& formats = add_command(Command::formats, "formats", "List the formats that gpuhist reads and refuses");
     add_choice<std::string>(*this, formats, "--format", line.formats.format,
                             {{"table", "table"}, {"json", "json"}, {"markdown", "markdown"}},
                             "table [default], json or markdown", "FORM");
     add_help(formats);
 
-    add_help(add_command(Command::devices, "devices",
-                         "List the engines, the GPUs, which engine auto takes when, and the decoders"));
+    add_help(add_command(Command::devices, "devices", "List engines, GPUs and decoders, and the rule of auto"));
 
     CLI::App& shells = add_command(Command::completion, "completion", "Print the completion script of a shell");
     add_choice<std::string>(*this, shells, "SHELL", shell, {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}},
                             "bash, zsh or fish", "")
         ->option_text(" ");
-    shells.footer("As in: source <(gpuhist completion bash). An installed gpuhist has brought its scripts along.");
+    shells.footer(
+        R"(For example: source <(gpuhist completion bash). ./dev install and the packages install the scripts.)");
     add_help(shells);
 
     add_help(add_command(Command::manual, "manual", "Print the manual page: gpuhist manual | man -l -"));
-    add_help(add_command(Command::licenses, "licenses", "Print the licenses of gpuhist and of what it is made of"));
+    add_help(add_command(Command::licenses, "licenses", "Print the licenses of gpuhist and of its libraries"));
+
+    CLI::App& help = add_command(Command::help, "help", "Explain a topic or a command: gpuhist help regions");
+    CLI::Option* const subject =
+        help.add_option("TOPIC", topic, "A topic or a command")->type_name("")->option_text(" ");
+    for (const Topic& one : all_topics()) choices[subject].emplace_back(one.name);
+    for (const Entry& entry : commands) choices[subject].push_back(entry.name());
+    add_help(help);
 }
 
 CLI::App& Grammar::app_of(Command command) {

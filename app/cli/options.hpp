@@ -4,14 +4,29 @@
 #include <optional>
 
 #include "commands/columns.hpp"
+#include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
+#include "commands/gate.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
 
-enum class Command { run, devices, columns, formats, manifest, merge, licenses, completion, manual };
+enum class Command {
+    run,
+    devices,
+    columns,
+    formats,
+    manifest,
+    merge,
+    duplicates,
+    gate,
+    licenses,
+    completion,
+    manual,
+    help
+};
 
 /// A command and its options: those of the others are not looked at.
 struct CommandLine {
@@ -19,13 +34,15 @@ struct CommandLine {
     Options run;
     ColumnsOptions columns;
     FormatsOptions formats;
+    GateOptions gate;
     ManifestOptions manifest;
     MergeOptions merge;
+    DuplicatesOptions duplicates;
 };
 
 /// Reads the command line, then variables (GPUHIST_*, NO_COLOR, TERM, the locale) and the configuration file, if one is
-/// named. Returns the exit code where there is nothing left to run: after texts about the command line, which it
-/// prints, and after an error of usage, which it says on standard error.
+/// named. Returns the exit code if there is nothing to run: after it has printed a text about the command line, or a
+/// usage error on standard error.
 std::optional<int> parse_command_line(int argc, const char* const* argv, CommandLine& line);
 
 }  // namespace gpuhist::app

@@ -15,7 +15,7 @@
 
 namespace gpuhist::app {
 
-/// A line on the terminal, redrawn from a thread of its own; nothing where there is no terminal.
+/// A line on the terminal, redrawn by a thread of its own; nothing without a terminal.
 class Progress {
   public:
     /// Counts the inputs, of a shard its own, in a second walk, so as to tell the time left.

@@ -11,7 +11,7 @@
 
 namespace gpuhist::app {
 
-/// Places where a value may come from: the later ones go before the earlier.
+/// Sources of a value. Later ones override earlier ones.
 enum class Source { none, file, environment, line };
 
 /// Values, and how a message calls their place.
@@ -21,13 +21,13 @@ struct Setting {
 };
 
 /// Reads a configuration file, one `key = value` per line. White space around both is ignored, as are empty lines and
-/// those that begin with #. A key is given once, but for options that are repeatable. Throws
-/// CLI::FileError where it cannot be read and CLI::ConfigError for a line or key that is not understood.
+/// comments, which begin with #. A key may occur once, unless its option is repeatable. Throws CLI::FileError if the
+/// file cannot be read, and CLI::ConfigError for a line or key that is not valid.
 std::map<std::string, Setting> read_configuration(const std::string& path, Grammar& grammar);
 
-/// Gives the options of a command the values that its line has not, from the environment, then from the file that
-/// --config or its variable names; not those in `dropped`. Returns where each has its value from. Throws
-/// CLI::ParseError, with the place, for what an option does not understand.
+/// Gives options that are not on the command line their values from the environment, or else from the file of --config
+/// or its variable, except those in `dropped`. Returns the source of each value. Throws CLI::ParseError, with the
+/// place, for a value that an option does not accept.
 std::map<std::string, Source> apply_settings(Grammar& grammar, CLI::App& app, const std::set<std::string>& dropped);
 
 }  // namespace gpuhist::app

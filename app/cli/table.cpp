@@ -14,7 +14,7 @@ namespace gpuhist::app {
 namespace {
 
 constexpr std::size_t plot_columns = 64;
-constexpr std::size_t label_columns = 7;  // the longest channel name and the gap after it
+constexpr std::size_t fewest_label_columns = 7;  // our longest channel name and the gap after it
 
 std::string print_number(const char* format, int precision, double value) {
     std::array<char, 64> text{};
@@ -168,14 +168,15 @@ std::vector<std::uint64_t> resample(const std::vector<std::uint64_t>& counts) {
 }
 
 /// `lines` lines of bars, the top one first. A column that counts anything shows at least the lowest mark.
-std::vector<std::string> draw_bars(const std::vector<std::uint64_t>& counts, std::size_t lines,
+std::vector<std::string> draw_bars(const std::vector<std::uint64_t>& counts, double unit, std::size_t lines,
                                    const TableStyle& style) {
     static const std::vector<std::string> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const std::vector<std::string> ascii{" ", ".", ":", "#"};
     const auto& marks = style.unicode ? blocks : ascii;
     const std::size_t steps = marks.size() - 1;
     const auto height = [&](std::uint64_t count) {
-        return style.log_counts ? std::log1p(static_cast<double>(count)) : static_cast<double>(count);
+        const double weight = static_cast<double>(count) * unit;
+        return style.log_counts ? std::log1p(weight) : weight;
     };
     const double tallest = height(*std::max_element(counts.begin(), counts.end()));
     std::vector<std::string> drawn(lines);
@@ -196,9 +197,11 @@ std::vector<std::string> draw_bars(const std::vector<std::uint64_t>& counts, std
 /// The values at the quarters of the axis, each under its column.
 std::string draw_axis(const Histogram& histogram, std::size_t columns) {
     std::string axis;
-    const double extent = histogram.range.upper - histogram.range.lower;
+    const auto [lower, upper] = histogram.range;
     for (int quarter = 0; quarter <= 4; ++quarter) {
-        const std::string label = print_number("%.*g", 6, histogram.range.lower + extent * quarter / 4);
+        const double part = quarter / 4.0, extent = upper - lower;
+        const double value = std::isfinite(extent) ? lower + extent * part : lower * (1 - part) + upper * part;
+        const std::string label = print_number("%.*g", 6, value);
         const std::size_t center = columns * quarter / 4;
         const std::size_t half = quarter == 0 ? 0 : quarter == 4 ? label.size() : label.size() / 2;
         const std::size_t start = center > half ? center - half : 0;
@@ -208,7 +211,7 @@ std::string draw_axis(const Histogram& histogram, std::size_t columns) {
     return axis;
 }
 
-std::string draw_histogram(const io::PlotPanel& panel, const std::vector<std::string>& bands, const TableStyle& style,
+std::string draw_histogram(const io::PlotPanel& panel, std::size_t label_columns, const TableStyle& style,
                            const Painter& paint) {
     const Histogram& histogram = panel.histogram;
     std::string text;
@@ -216,19 +219,34 @@ std::string draw_histogram(const io::PlotPanel& panel, const std::vector<std::st
     for (const Histogram::Column& channel : histogram.columns) {
         const auto counts = resample(channel.counts);
         columns = counts.size();
-        const auto bars = draw_bars(counts, histogram.columns.size() == 1 ? 4 : 2, style);
+        const auto bars = draw_bars(counts, histogram.unit, histogram.columns.size() == 1 ? 4 : 2, style);
         for (const std::string& bar : bars) {
             const bool last = &bar == &bars.back();
-            const std::string label = last ? printable(row_name(channel.channel, bands)) : "";
+            const std::string label = last ? printable(channel_name(channel)) : "";
             if (!bar.empty() || last) text += paint(color_of(channel.channel), pad_right(label, label_columns) + bar);
-            if (last && channel.below > 0) text += "  " + std::to_string(channel.below) + " below";
-            if (last && channel.above > 0) text += "  " + std::to_string(channel.above) + " above";
+            const auto outside = [&](std::uint64_t count, const char* where) {
+                const double weight = static_cast<double>(count) * histogram.unit;
+                if (last && count > 0)
+                    text +=
+                        "  " + (histogram.unit == 1 ? std::to_string(count) : print_number("%.*g", 6, weight)) + where;
+            };
+            outside(channel.below, " below");
+            outside(channel.above, " above");
             text += '\n';
         }
     }
     const std::string axis = std::string(label_columns, ' ') + draw_axis(histogram, columns);
     const std::string facts = panel.values.substr(std::min(panel.values.find(' '), panel.values.size()));  // of "value"
     return text + paint("\033[2m", axis + (facts.empty() ? "" : " " + facts)) + '\n';
+}
+
+/// Verdict on a character: whether it may steer a terminal, or change the order of those around it.
+constexpr bool steers_terminal(char32_t code) {
+    const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    const bool mark = code == 0x61c || code == 0x200e || code == 0x200f;
+    const bool line_or_direction = code >= 0x2028 && code <= 0x202e;
+    const bool isolate = code >= 0x2066 && code <= 0x206f;
+    return control || mark || line_or_direction || isolate;
 }
 
 }  // namespace
@@ -238,10 +256,9 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) 
     const auto channels = std::count_if(result.rows.begin(), result.rows.end(), [](const Statistics& row) {
         return row.channel != Channel::luma && row.channel != Channel::all;
     });
-    return {image.path,
-            std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) + "  " +
-                to_string(image.depth) + ", " + std::to_string(channels) + (channels == 1 ? " channel" : " channels"),
-            image.bands};
+    return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
+                            "  " + to_string(image.depth) + ", " + std::to_string(channels) +
+                            (channels == 1 ? " channel" : " channels")};
 }
 
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
@@ -249,13 +266,16 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
     const Painter paint(style.color);
     std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
     const std::vector<TableColumn> columns = number_columns(rows);
+    std::size_t label_columns = fewest_label_columns;
+    for (const Statistics& row : rows) label_columns = std::max(label_columns, printable(channel_name(row)).size() + 1);
     std::vector<std::string> labels;
     for (const Statistics& row : rows)
-        labels.push_back(
-            paint(color_of(row.channel), pad_right(printable(row_name(row.channel, heading.bands)), label_columns)));
+        labels.push_back(paint(color_of(row.channel), pad_right(printable(channel_name(row)), label_columns)));
     text += lay_out(std::string(label_columns, ' '), labels, columns, paint);
+    if (const std::string excluded = io::excluded_text(rows); !excluded.empty())
+        text += paint("\033[2m", "excluded  " + excluded) + '\n';
     for (const io::PlotPanel& panel : panels)
-        if (!panel.histogram.columns.empty()) text += draw_histogram(panel, heading.bands, style, paint);
+        if (!panel.histogram.columns.empty()) text += draw_histogram(panel, label_columns, style, paint);
     if (!written.empty()) text += paint("\033[2m", "wrote  " + printable(written)) + '\n';
     return text;
 }
@@ -282,7 +302,7 @@ std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>&
     TableColumn names{"group", {}}, channels{"channel", {}};
     for (const auto& [name, row] : rows) {
         names.cells.push_back(printable(name));
-        channels.cells.emplace_back(to_string(row.statistics.channel));
+        channels.cells.push_back(printable(channel_name(row.statistics)));
     }
     std::vector<TableColumn> columns;
     const auto add = [&](const char* title, const std::function<std::optional<double>(const SummaryRow&)>& field) {
@@ -306,14 +326,21 @@ std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>&
 std::string printable(std::string_view text) {
     std::string safe;
     for (std::size_t length = 1; !text.empty(); text.remove_prefix(length)) {
-        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-        const unsigned first = byte(0);
+        const auto byte = [&](std::size_t i) {
+            return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
+        };
+        const std::uint32_t first = byte(0);
         length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
         bool valid = length != 0 && length <= text.size();
-        for (std::size_t i = 1; valid && i < length; ++i) valid = byte(i) >> 6 == 2;
-        const bool control = first < 0x20 || first == 0x7f || (valid && first == 0xc2 && byte(1) < 0xa0);
+        char32_t code = length == 1 ? first : first & (0x7fu >> length);
+        for (std::size_t i = 1; valid && i < length; ++i) {
+            valid = byte(i) >> 6 == 2;
+            code = code << 6 | (byte(i) & 0x3f);
+        }
+        constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};  // longer forms are no UTF-8
+        valid = valid && code >= least[length] && code <= 0x10ffff && code >> 11 != 0x1b;
         if (!valid) length = 1;
-        if (valid && !control)
+        if (valid && !steers_terminal(code))
             safe += text.substr(0, length);
         else
             safe += '?';

@@ -20,10 +20,9 @@ struct TableStyle {
     bool log_counts = false;
 };
 
-/// The first line: a name, which stands out, and what is said of it.
+/// First line: a name, which is highlighted, and its description.
 struct TableHeading {
     std::string name, description;
-    std::vector<std::string> bands{};  ///< names of their rows by place, where they have others than c0 …
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
@@ -32,13 +31,14 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
                          const std::vector<io::PlotPanel>& panels, std::string_view written, const TableStyle& style);
 
-/// Lines with the mean and std that training code takes; empty where there are none.
+/// Lines with the mean and std for training code; empty if there are none.
 std::string format_training(const io::TrainingNumbers& numbers, const TableStyle& style);
 
 /// Block of text: one line per row of a set's groups, each with the name of its group, under a heading.
 std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>& rows, const TableStyle& style);
 
-/// The text with control characters, which could steer a terminal, and bytes that are no UTF-8 replaced by `?`.
+/// Text in which `?` replaces bytes that are not UTF-8, and control characters, which could steer a terminal or reorder
+/// its text.
 std::string printable(std::string_view text);
 
 }  // namespace gpuhist::app

@@ -5,8 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <iomanip>
+#include <limits>
+#include <optional>
 #include <sstream>
-#include <tuple>
 #include <type_traits>
 
 #include "gpuhist/error.hpp"
@@ -25,23 +26,6 @@ std::vector<std::string> split(const std::string& list) {
             items.back() += byte;
     }
     return items;
-}
-
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-    std::vector<std::vector<std::size_t>> distance(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i)
-        for (std::size_t j = 0; j <= b.size(); ++j) {
-            auto& here = distance[i][j];
-            if (i == 0 || j == 0) {
-                here = i + j;
-                continue;
-            }
-            here = std::min(
-                {distance[i - 1][j] + 1, distance[i][j - 1] + 1, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                here = std::min(here, distance[i - 2][j - 2] + 1);
-        }
-    return distance[a.size()][b.size()];
 }
 
 }  // namespace
@@ -87,9 +71,9 @@ Writes parse_writes(const std::string& text) {
         else if (item == "normalized")
             writes.normalized = true;
         else if (item != "none")
-            throw CLI::ValidationError("--write", "'" + item + "' is none of stats,histogram,plot,normalized,none");
+            throw CLI::ValidationError("--write", "'" + item + "' is not one of stats,histogram,plot,normalized,none");
         else if (items.size() > 1)
-            throw CLI::ValidationError("--write", "'none' stands alone");
+            throw CLI::ValidationError("--write", "'none' can't be combined with others");
     }
     return writes;
 }
@@ -101,7 +85,7 @@ Percentiles parse_percentile_columns(const std::string& text) {
         double& percent = percents.emplace_back();
         const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), percent);
         if (status != std::errc() || end != item.data() + item.size() || !std::isfinite(percent))
-            throw CLI::ValidationError(option, "'" + item + "' is no number: percentiles are listed as 1,50,99.9");
+            throw CLI::ValidationError(option, "'" + item + "' is not a number: list percentiles as in 1,50,99.9");
     }
     try {
         return Percentiles(percents);
@@ -112,47 +96,54 @@ Percentiles parse_percentile_columns(const std::string& text) {
 
 namespace {
 
-/// Channel that is named before a colon, which is taken off the text.
-std::optional<Channel> take_channel(const char* option, std::string& text) {
-    const std::size_t colon = text.find(':');
+/// Name of a channel before the last colon, which is taken off the text.
+std::optional<std::string> take_name(const char* option, std::string& text) {
+    const std::size_t colon = text.rfind(':');
     if (colon == text.npos) return std::nullopt;
     const std::string name = text.substr(0, colon);
     text.erase(0, colon + 1);
-    for (int i = 0; i < channel_names; ++i)
-        if (const auto channel = static_cast<Channel>(i);
-            name == to_string(channel) && channel != Channel::luma && channel != Channel::all)
-            return channel;
-    throw CLI::ValidationError(option, "'" + name +
-                                           "' is no channel of a file: gray, red, green, blue, alpha, c0 to c" +
-                                           std::to_string(most_channels - 1));
+    if (const std::string why = no_channel_of_rules(name); !why.empty()) throw CLI::ValidationError(option, why);
+    return name;
 }
 
 }  // namespace
 
-std::vector<Validity::Value> parse_nodata(const std::string& text, bool& tag) {
+void parse_nodata(const std::string& text, NodataWords& words) {
     constexpr const char* option = "--nodata";
-    std::vector<Validity::Value> values;
     for (std::string item : split(text)) {
-        if (item == "tag") {
-            tag = true;
+        if (item == "tag" || item == "none") {
+            (item == "tag" ? words.tag : words.none) = true;
             continue;
         }
-        Validity::Value& value = values.emplace_back();
-        value.channel = take_channel(option, item);
-        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), value.value);
+        const auto name = take_name(option, item);
+        double value = 0;
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), value);
         if (status != std::errc() || end != item.data() + item.size())
-            throw CLI::ValidationError(option, "'" + item + "' is no number, nan or tag");
+            throw CLI::ValidationError(option, "'" + item + "' is not a number, nan, tag or none");
+        add_nodata(words.values, name, value);
     }
-    return values;
 }
 
-Validity::Interval parse_valid(const std::string& text) {
+void parse_valid(const std::string& text, Validity& validity) {
+    constexpr const char* option = "--valid";
     std::string numbers = text;
-    Validity::Interval interval;
-    interval.channel = take_channel("--valid", numbers);
-    std::tie(interval.lowest, interval.highest) = parse_pair("--valid", numbers);
-    if (interval.lowest > interval.highest) throw CLI::ValidationError("--valid", "'" + numbers + "' is not LO <= HI");
-    return interval;
+    const auto name = take_name(option, numbers);
+    const auto items = split(numbers);
+    const auto read = [](const std::string& item, double otherwise) -> std::optional<double> {
+        if (item.empty()) return otherwise;
+        double value = 0;
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), value);
+        if (status != std::errc() || end != item.data() + item.size() || std::isnan(value)) return std::nullopt;
+        return value;
+    };
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const bool pair = items.size() == 2 && numbers != ",";
+    const auto lowest = pair ? read(items[0], -infinity) : std::nullopt;
+    const auto highest = pair ? read(items[1], infinity) : std::nullopt;
+    if (!lowest || !highest)
+        throw CLI::ValidationError(option, "'" + numbers + "' is not two numbers LO,HI, nor LO, nor ,HI");
+    if (*lowest > *highest) throw CLI::ValidationError(option, "'" + numbers + "' is not LO,HI with LO <= HI");
+    add_valid(validity, name, *lowest, *highest);
 }
 
 std::uint32_t parse_bins(const std::string& text) {
@@ -168,10 +159,9 @@ io::PlotRange parse_plot_range(const std::string& text) {
     if (text == "auto") return {};
     if (text == "full") return {io::PlotRange::Kind::full, {}};
     if (text.find(',') == text.npos)
-        throw CLI::ValidationError("--plot-range", "'" + text + "' is none of auto, full and LO,HI");
+        throw CLI::ValidationError("--plot-range", "'" + text + "' is not one of auto, full and LO,HI");
     const auto [lower, upper] = parse_pair("--plot-range", text);
-    if (lower >= upper || !std::isfinite(upper - lower))
-        throw CLI::ValidationError("--plot-range", "'" + text + "' is not LO < HI");
+    if (lower >= upper) throw CLI::ValidationError("--plot-range", "'" + text + "' is not LO,HI with LO < HI");
     return {io::PlotRange::Kind::given, {lower, upper}};
 }
 
@@ -182,7 +172,7 @@ std::vector<io::PlotFormat> parse_plot_formats(const std::string& text) {
         if (std::find(items.begin(), items.end(), name) != items.end()) formats.push_back(format);
     for (const std::string& item : items)
         if (item != "png" && item != "svg")
-            throw CLI::ValidationError("--plot-format", "'" + item + "' is none of png,svg");
+            throw CLI::ValidationError("--plot-format", "'" + item + "' is not one of png,svg");
     return formats;
 }
 
@@ -198,11 +188,19 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     return static_cast<std::uint64_t>(bytes);
 }
 
+double parse_fill(const std::string& text) {
+    double fill = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), fill);
+    if (status != std::errc() || end != text.data() + text.size())
+        throw CLI::ValidationError("--fill", "'" + text + "' is neither a number nor nan");
+    return fill;
+}
+
 double parse_white(const std::string& text) {
     double white = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), white);
     if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(white) || !(white > 0))
-        throw CLI::ValidationError("--white", "'" + text + "' is not a number over 0, as 4095");
+        throw CLI::ValidationError("--white", "'" + text + "' is not a number above 0, such as 4095");
     return white;
 }
 
@@ -226,7 +224,7 @@ PageSelection parse_pages(const std::string& text) {
             }
         }
         if (status != std::errc() || at != end || first < 1 || last < first)
-            throw CLI::ValidationError("--pages", "'" + item + "' is none of all, N, N-M and N-, counted from 1");
+            throw CLI::ValidationError("--pages", "'" + item + "' is not one of all, N, N-M and N-, counted from 1");
     }
     std::sort(pages.ranges.begin(), pages.ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<PageSelection::Range> apart;
@@ -258,17 +256,6 @@ bool parse_switch(const std::string& text) {
     for (const char* no : {"0", "false", "no", "off"})
         if (text == no) return false;
     throw CLI::ValidationError("'" + text + "' is neither true nor false");
-}
-
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-    std::string nearest;
-    std::size_t least = 3;
-    for (const std::string& other : known)
-        if (const std::size_t distance = edit_distance(word, other); distance < least) {
-            least = distance;
-            nearest = other;
-        }
-    return nearest.empty() ? "" : ": did you mean " + nearest + "?";
 }
 
 }  // namespace gpuhist::app

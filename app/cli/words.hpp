@@ -1,4 +1,4 @@
-/// Words of the command line: what an option's value says, and what a mistyped word may have meant.
+/// Words of the command line: the meanings of option values, and guesses at mistyped words.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/suggestion.hpp"
 #include "gpuhist/request.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
 
-// Each throws CLI::ValidationError, with the option and the word, for what it does not understand.
+// Each throws CLI::ValidationError, with the option and the word, for a value that is not valid.
 
 /// Number from `least` to `most`: std::uint64_t and int whole, double with a fraction.
 template <class Number>
@@ -31,12 +32,21 @@ io::PlotRange parse_plot_range(const std::string& text);
 std::vector<io::PlotFormat> parse_plot_formats(const std::string& text);
 /// Bytes, with K, M, G or T for powers of 1024.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
+/// Value that stands for nodata in copies: a number, or nan.
+double parse_fill(const std::string& text);
 /// White of all images, over 0.
 double parse_white(const std::string& text);
-/// Values V or C:V that stand for no data, or nan, one behind the other; `tag` is true where the file's own does too.
-std::vector<Validity::Value> parse_nodata(const std::string& text, bool& tag);
-/// Closed interval of valid values, LO,HI or C:LO,HI.
-Validity::Interval parse_valid(const std::string& text);
+/// Value of --nodata: values that stand for no data, and whether values and masks of files do.
+struct NodataWords {
+    Validity values;    ///< its values alone
+    bool tag = false;   ///< that of a file too
+    bool none = false;  ///< nothing that files say, masks included
+};
+/// Adds a list of V, C:V, nan, tag and none to the earlier values.
+void parse_nodata(const std::string& text, NodataWords& words);
+/// Adds a closed interval of valid values, LO,HI or C:LO,HI. An end that is left out or infinite does not limit the
+/// values.
+void parse_valid(const std::string& text, Validity& validity);
 /// Pages as `all`, or numbers and ranges: 1,3-5,9-.
 PageSelection parse_pages(const std::string& text);
 /// Shard as K/N.
@@ -44,8 +54,6 @@ io::ShardId parse_shard_of(const std::string& text);
 /// Truth of a switch that a variable or a file names: 1, true, yes, on, or their opposites.
 bool parse_switch(const std::string& text);
 
-/// ": did you mean X?" with the nearest of the known words, if one is within two letters; else nothing. Neighbors
-/// swapped count as one letter.
-std::string suggestion(const std::string& word, const std::vector<std::string>& known);
+using io::suggestion;
 
 }  // namespace gpuhist::app

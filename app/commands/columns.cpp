@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "cli/layout.hpp"
 #include "gpuhist/columns.hpp"
 #include "run/exit_code.hpp"
 
@@ -79,37 +80,19 @@ std::string as_markdown(const Percentiles& percentiles) {
 }  // namespace
 
 std::string definition(const std::string& name, const std::string& text) {
-    constexpr std::size_t indent = 15, width = 100;
-    std::string lines = "  " + name;
-    std::size_t at = lines.size();
-    const auto next_line = [&] {
-        lines += "\n" + std::string(indent, ' ');
-        at = indent;
-    };
-    if (at + 1 > indent) {
-        next_line();
-    } else {
-        lines += std::string(indent - at, ' ');
-        at = indent;
-    }
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-        if (at > indent && at + 1 + word.size() > width) next_line();
-        if (at > indent) lines += ' ', ++at;
-        lines += word;
-        at += word.size();
-    }
-    return lines + '\n';
+    return entry(name, text, 15);
+}
+
+std::string sentences(const Column& column) {
+    const std::string_view source = column.source;
+    const bool known = source != "gpuhist" && source != "the decoder";
+    return column.definition + (known ? " Equals " + std::string(source) + "." : "");
 }
 
 std::string column_definitions(const Percentiles& percentiles) {
     std::string text;
-    for (const Entry& entry : entries_of(percentiles)) {
-        const std::string_view source = entry.column.source;
-        text += definition(joined(entry.names, ""), source == "gpuhist" ? entry.column.definition
-                                                                        : std::string(entry.column.definition) +
-                                                                              " As " + entry.column.source + ".");
-    }
+    for (const Entry& entry : entries_of(percentiles))
+        text += definition(joined(entry.names, ""), sentences(entry.column));
     return text;
 }
 

@@ -1,8 +1,9 @@
-/// `gpuhist columns`: what the columns of the results mean.
+/// `gpuhist columns`: definitions of the columns of the results.
 #pragma once
 
 #include <string>
 
+#include "gpuhist/columns.hpp"
 #include "gpuhist/request.hpp"
 
 namespace gpuhist::app {
@@ -16,11 +17,13 @@ struct ColumnsOptions {
 /// `definition`, `source`, `for`), or in Markdown. Returns an ExitCode.
 int show_columns(const ColumnsOptions& options);
 
-/// The definitions for --help: a column's name, then its sentence, indented and wrapped. Neighbors that are told apart
-/// by their names alone share an entry.
+/// Definition of a column, and the function whose value it equals.
+std::string sentences(const Column& column);
+
+/// Definitions of all columns, as a list. Neighbors that differ in their names only share an entry.
 std::string column_definitions(const Percentiles& percentiles = {});
 
-/// An entry like those.
+/// Entry of such a list: a name and its text.
 std::string definition(const std::string& name, const std::string& text);
 
 }  // namespace gpuhist::app

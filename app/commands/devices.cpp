@@ -17,11 +17,10 @@ namespace {
 /// The rule by which `auto` chooses, where a GPU works.
 std::string rule(const GpuTerms& terms) {
     std::ostringstream text;
-    text << "auto begins on cpu, which does a single image alone. It starts cuda beside that once measuring, without\n"
-            "reading and decoding, is "
+    text << "auto begins on the CPU, and measures a single image there. It adds the GPU once measuring takes\n"
          << terms.least_share * 100
-         << " % of the work or more, and what waits would keep each thread busy with it for\n"
-         << terms.least_seconds << " s; it goes back to cpu if cuda is slower.\n";
+         << " % or more of the time of all threads, and the waiting images would keep each of them busy for\n"
+         << terms.least_seconds << " s. It returns to the CPU if the GPU is slower.\n";
     return text.str();
 }
 
@@ -37,14 +36,14 @@ int show_devices() {
     }
     text += "GPUs\n";
     const auto devices = gpus();
-    if (devices.empty()) text += "  none that the CUDA driver shows\n";
+    if (devices.empty()) text += "  none that the CUDA driver finds\n";
     for (const GpuInfo& gpu : devices)
         text += "  " + std::to_string(gpu.index) + "  " + gpu.name + ", compute capability " +
                 std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + ", " +
                 std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
                 " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
-    text += gpu_works ? rule(GpuTerms{}) : "auto takes cpu, because cuda is not available\n";
-    text += "decoders, of the formats that 'gpuhist formats' lists\n";
+    text += gpu_works ? rule(GpuTerms{}) : "auto uses the CPU, because cuda is not available\n";
+    text += "decoders ('gpuhist formats' lists the formats)\n";
     for (const io::LibraryVersion& library : io::library_versions())
         text += "  " + library.name + std::string(15 - std::min<std::size_t>(14, library.name.size()), ' ') +
                 library.version + '\n';

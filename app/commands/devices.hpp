@@ -1,4 +1,4 @@
-/// `gpuhist devices`: what can measure here.
+/// `gpuhist devices`: the engines and GPUs of this machine.
 #pragma once
 
 namespace gpuhist::app {

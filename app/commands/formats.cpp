@@ -24,7 +24,7 @@ std::string decoders_of(const io::FormatInfo& format) {
 }
 
 std::string not_read() {
-    return "Refused by name, whatever their variant: " + joined(io::list_unread_formats(), ", ") + ".\n";
+    return "Refused, with an error that names the format: " + joined(io::list_unread_formats(), ", ") + ".\n";
 }
 
 std::string as_text() {

@@ -1,4 +1,4 @@
-/// `gpuhist formats`: which files are read, by whom, and what is refused.
+/// `gpuhist formats`: the formats that are read, their decoders, and the variants that are refused.
 #pragma once
 
 #include <string>

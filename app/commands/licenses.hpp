@@ -1,9 +1,9 @@
-/// `gpuhist licenses`: whose work the program is made of, and on what terms.
+/// `gpuhist licenses`: the authors and licenses of all parts of the program.
 #pragma once
 
 namespace gpuhist::app {
 
-/// Prints the licenses of gpuhist and of what is compiled into it, in full, and the names of those of the libraries
+/// Prints the full licenses of gpuhist and of the code compiled into it, and the names of the licenses of the libraries
 /// that it loads. Returns an ExitCode.
 int show_licenses();
 

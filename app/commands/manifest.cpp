@@ -1,18 +1,17 @@
 #include "commands/manifest.hpp"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iostream>
+#include <tuple>
 #include <utility>
 
 #include "cli/console.hpp"
+#include "commands/output_failure.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/manifest.hpp"
 #include "run/exit_code.hpp"
+#include "run/line_reader.hpp"
 #include "run/options.hpp"
 #include "run/output_directory.hpp"
 #include "run/remarks.hpp"
@@ -23,23 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Failure of the output, not of the inputs.
-class OutputFailure : public Error {
-    using Error::Error;
-};
-
 /// Lists what a run would measure. Returns how many inputs cannot be listed.
-std::uint64_t add_inputs(const InputOptions& options, io::ManifestWriter& manifest, Console& console) {
+std::uint64_t add_inputs(InputOptions options, io::ManifestWriter& manifest, Console& console) {
+    options.unwritten = [&](const std::string& name) { console.note(unwritten_text(name)); };
     InputList inputs(options, Options{}.output);
     std::uint64_t failed = 0;
     while (auto input = inputs.next()) {
         for (const std::string& note : inputs.take_notes()) console.note(note);
-        if (input->standard_input) throw UsageError("manifest: standard input is there once, and for nobody else");
+        if (input->standard_input)
+            throw UsageError("manifest: other processes can't read this standard input; name files");
         const Stamp stamp = stamp_of(*input);
         io::ListedInput line{input->path, input->output_name, input->group, {}, {}, {}, input->failure};
         if (stamp.modified > 0) {
             line.bytes = stamp.bytes;
             line.modified = stamp.modified;
+            if (stamp.mask_modified > 0)
+                std::tie(line.mask_bytes, line.mask_modified) = std::pair(stamp.mask_bytes, stamp.mask_modified);
         }
         if (input->failure) {
             console.say(input->failure->what());
@@ -54,40 +52,29 @@ std::uint64_t add_inputs(const InputOptions& options, io::ManifestWriter& manife
 }
 
 /// Takes the lines that others have made.
-std::uint64_t add_lines(const std::string& path, io::ManifestWriter& manifest) {
-    const std::string name = path == "-" ? "standard input" : path;
-    std::ifstream file;
-    if (path != "-") file.open(path, std::ios::binary);
-    if (path != "-" && !file) throw IoError(name + ": cannot be opened: " + std::strerror(errno));
-    std::istream& lines = path == "-" ? std::cin : file;
+std::uint64_t add_lines(const std::string& path, io::ManifestWriter& manifest, Console& console) {
+    LineReader lines(path, [&](const std::string& name) { console.note(unwritten_text(name)); });
     std::uint64_t number = 0;
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string line; lines.next(line, '\n');) {
         ++number;
         if (line.rfind("{\"format\":\"gpuhist manifest ", 0) != 0)  // the last line of a manifest
-            manifest.add(io::parse_manifest_line(line, name + ": line " + std::to_string(number)));
+            manifest.add(io::parse_manifest_line(line, lines.name() + ": line " + std::to_string(number)));
     }
-    if (lines.bad()) throw IoError(name + ": cannot be read: " + std::strerror(errno));
     return 0;
 }
 
 /// Returns how many inputs cannot be listed.
 std::uint64_t write_manifest(const ManifestOptions& options, Console& console) {
     std::optional<io::NewFile> file;
-    const auto output = [](const auto& write) {
-        try {
-            write();
-        } catch (const std::exception& error) {
-            throw OutputFailure(error.what());
-        }
-    };
     output([&] {
         OutputDirectory(".", options.force, console)
             .reserve_elsewhere(options.output, {"{\"path\":", "{\"format\":\"gpuhist manifest "});
+        make_directories(options.output.parent_path());
         file.emplace(options.output);
     });
     io::ManifestWriter manifest([&](const std::string& text) { output([&] { file->write(text); }); });
     const std::uint64_t failed =
-        options.lines ? add_lines(*options.lines, manifest) : add_inputs(options.inputs, manifest, console);
+        options.lines ? add_lines(*options.lines, manifest, console) : add_inputs(options.inputs, manifest, console);
     manifest.finish();
     output([&] {
         file->sync();
@@ -113,7 +100,7 @@ int make_manifest(const ManifestOptions& options) {
     } catch (const std::exception& error) {
         console.say(error.what());
     }
-    return inputs_failed;
+    return options.lines ? data_refused : inputs_failed;
 }
 
 }  // namespace gpuhist::app

@@ -18,8 +18,8 @@ struct ManifestOptions {
 };
 
 /// Writes a manifest of the inputs in their order, with the lengths and times of their files, which are not opened.
-/// Says on standard error what is wrong. Returns an ExitCode: inputs_failed where inputs cannot be listed, which the
-/// manifest then says of them, and where nothing is written.
+/// Reports errors on standard error. Returns an ExitCode: inputs_failed if inputs cannot be listed (their lines say
+/// why), or if nothing was written.
 int make_manifest(const ManifestOptions& options);
 
 }  // namespace gpuhist::app

@@ -6,19 +6,26 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "cli/console.hpp"
+#include "cli/table.hpp"
+#include "commands/output_failure.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/frequency_file.hpp"
+#include "gpuhist/io/policy.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/sink.hpp"
 #include "run/exit_code.hpp"
+#include "run/image_flags.hpp"
 #include "run/output_directory.hpp"
 #include "run/written.hpp"
 
@@ -26,21 +33,6 @@ namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Failure of the output, not of the shards.
-class OutputFailure : public Error {
-    using Error::Error;
-};
-
-/// Runs a writer.
-template <class Writer>
-void output(const Writer& writer) {
-    try {
-        writer();
-    } catch (const std::exception& error) {
-        throw OutputFailure(error.what());
-    }
-}
 
 /// Raises the limit of open files to what the system lets us have: a shard has one.
 void allow_many_files() {
@@ -53,11 +45,11 @@ void allow_many_files() {
 /// Bytes after which rows are written.
 constexpr std::size_t many = std::size_t{1} << 18;
 
-/// CSV of a table, complete but for its name.
+/// CSV of a table, complete except for its name.
 class RowsFile {
   public:
-    RowsFile(const fs::path& directory, const TableTraits& traits, const Percentiles& percentiles)
-        : rows_(io::make_sink("csv", {io::Table(traits.table, percentiles)})->begin()) {
+    RowsFile(const fs::path& directory, const TableTraits& traits, const StatisticsRequest& asked)
+        : rows_(io::make_sink("csv", {io::Table(traits.table, asked)})->begin()) {
         output([&] { file_.emplace(directory / traits.file_name()); });
     }
     void add(std::string_view row) {
@@ -68,6 +60,9 @@ class RowsFile {
         output([&] { file_->write(rows_); });
         rows_.clear();
     }
+    io::CsvRows read() const {
+        return {std::make_unique<std::ifstream>(file_->readable_path(), std::ios::binary), file_->path().string()};
+    }
     io::NewFile take() { return std::move(*file_); }
 
   private:
@@ -75,10 +70,10 @@ class RowsFile {
     std::optional<io::NewFile> file_;
 };
 
-/// Writes the rows file of a shard made of these, complete but for its name. Returns its checksums.
+/// Writes the rows file of the joined shard, complete except for its name. Returns its checksums.
 io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
     io::BlockChecksums sums;
-    std::string records = io::make_shard_sink(shards.files.front().shard.percentiles)->begin();
+    std::string records = io::make_shard_sink(shards.files.front().shard.asked())->begin();
     const auto write = [&] {
         sums.add(records.data(), records.size());
         output([&] { file.write(records); });
@@ -99,7 +94,7 @@ void join_into(const MergeOptions& options, Console& console) {
     for (const std::string& directory : options.directories) {
         std::error_code ignored;
         if (fs::equivalent(directory, options.output, ignored))
-            throw IoError(directory + ": the shard that is made cannot lie beside those it is made of");
+            throw IoError(directory + ": the joined part can't be in a directory of its parts");
     }
     OutputDirectory directory(options.output, options.force, console);
     output([&] {
@@ -127,7 +122,7 @@ void join_into(const MergeOptions& options, Console& console) {
     });
     if (!options.notes) return;
     const std::string summary = "joined  " + counted(shards.files.size(), "shard") + " in " +
-                                (options.output / io::shard_file_name(id)).string() + '\n';
+                                printable((options.output / io::shard_file_name(id)).string()) + '\n';
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
 }
@@ -138,12 +133,19 @@ std::uint64_t total(const io::ShardSet& shards, ColumnFile table) {
     return sum;
 }
 
+/// Thresholds of flags in the run that the shards are of. Throws IoError.
+FlagThresholds thresholds_of(const io::Shard& shard) {
+    const auto policy = shard.options.find(thresholds_option);
+    return policy == shard.options.end() ? FlagThresholds() : io::parse_policy(policy->second, policy->first).flags;
+}
+
 /// Returns how many inputs had failed.
 std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     OutputDirectory directory(options.output, options.force, console);
     std::vector<std::string> names = io::dataset_file_names();
     std::vector<TableTraits> tables(input_tables().rbegin(), input_tables().rend());
     for (const TableTraits& traits : tables) names.push_back(traits.file_name());
+    const std::string flags_name = traits_of(ColumnFile::flags).file_name();
     output([&] {
         directory.read_lists();
         directory.reserve(names);
@@ -154,18 +156,34 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const io::Shard& first = shards.files.front().shard;
     std::map<ColumnFile, RowsFile> files;
     for (const TableTraits& traits : input_tables())
-        files.try_emplace(traits.table, options.output, traits, first.percentiles);
+        files.try_emplace(traits.table, options.output, traits, first.asked());
     io::merge_rows(shards, [&](const io::ShardRow& row) { files.at(row.table).add(row.row); });
     for (auto& [table, file] : files) file.flush();
     const std::uint64_t failed = total(shards, ColumnFile::errors), rows = total(shards, ColumnFile::stats);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
+    std::optional<FlagFinder> flags;
+    std::string flagged;
+    if (rows > 0 && first.rows.count(ColumnFile::quality) != 0) {
+        const auto table = [&](ColumnFile of) { return [&file = files.at(of)] { return file.read(); }; };
+        output([&] { directory.reserve({flags_name}); });
+        flags.emplace(ImageTables{table(ColumnFile::stats), table(ColumnFile::quality)}, thresholds_of(first));
+    }
     output([&] {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
+        stale.insert(traits_of(ColumnFile::groups).file_name());
+        stale.insert(flags_name);
+        if (flags) {
+            stale.erase(flags_name);
+            written.push_back(flags_name);
+            FlagSummary summary;
+            directory.stage(flags_name, flags_csv(*flags, summary));
+            flagged = summary.text(*flags);
+        }
         if (is_set && rows > 0)
-            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.plots,
-                              first.percentiles, [&](const fs::path& path, const io::Pieces& pieces) {
+            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.plots, first.asked(),
+                              [&](const fs::path& path, const io::Pieces& pieces) {
                                   const std::string name = path.lexically_relative(options.output);
                                   if (io::is_group_plot(name) && !directory.may_write(name)) return;
                                   stale.erase(name);
@@ -191,7 +209,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const std::string summary = "merged  " + counted(shards.files.size(), "shard") + ", " +
                                 counted(first.inputs, "input") + ", " + counted(failed, "error") + '\n' +
                                 written_text(options.output, written);
-    if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
+    if (std::fputs((flagged + summary).c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
     return failed;
 }
@@ -205,13 +223,18 @@ int merge(const MergeOptions& options) {
         const std::uint64_t failed = options.joined ? 0 : merge_into(options, console);
         if (options.joined) join_into(options, console);
         if (failed == 0) return all_done;
-        console.say(counted(failed, "input") + " failed when the shards ran: see " +
+        console.say(counted(failed, "input") + " failed when the parts ran: see " +
                     (options.output / "errors.csv").string());
     } catch (const OutputFailure& error) {
         console.say(error.what());
         return output_failed;
     } catch (const std::exception& error) {
         console.say(error.what());
+        const fs::path result = options.output / (options.joined ? io::shard_file_name(*options.joined) : "stats.csv");
+        std::error_code ignored;
+        if (fs::exists(result, ignored))
+            console.say(options.output.string() + ": nothing was written: the results there are from an earlier run");
+        return data_refused;
     }
     return inputs_failed;
 }

@@ -19,9 +19,9 @@ struct MergeOptions {
 };
 
 /// Writes stats.csv, errors.csv where inputs failed, and the files of the data set: byte for byte those of a single
-/// run. With `joined`, the files of a shard, from which the result can be made as from those it is made of. Says on
-/// standard error what is wrong. Returns an ExitCode: as the single run, inputs_failed where inputs had
-/// failed, and where the shards make no whole.
+/// run. With `joined`, the files of a shard, from which the result can be made as from those it is made of. Reports
+/// errors on standard error. Returns an ExitCode: as the single run, inputs_failed where inputs had failed;
+/// data_refused if the shards do not make a whole; then nothing is written.
 int merge(const MergeOptions& options);
 
 }  // namespace gpuhist::app

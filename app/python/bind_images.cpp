@@ -5,10 +5,17 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <opencv2/core.hpp>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bind.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "images.hpp"
 #include "run/companions.hpp"
 #include "stream.hpp"
@@ -21,12 +28,75 @@ struct Borrowed {
     nb::ndarray<nb::ro> array;
 };
 
-io::DecodeOptions decoding(std::uint64_t page, std::optional<std::uint64_t> max_pixels, const std::string& on_damaged) {
+io::DecodeOptions decoding(std::uint64_t page, std::optional<std::uint64_t> max_pixels, const std::string& on_damaged,
+                           bool masks = true) {
     io::DecodeOptions options;
     options.page = page;
     if (max_pixels) options.max_pixels = *max_pixels;
     options.on_damaged = on_damaged_of(on_damaged);
+    options.masks = masks;
     return options;
+}
+
+/// Word for the samples of a picture.
+const char* samples_of(const Picture& picture) {
+    const io::Image& image = picture.image;
+    if (image.samples == Samples::gray_alpha) return "gray_alpha";
+    if (image.samples == Samples::color_bands) return "color_bands";
+    if (image.samples == Samples::bands) return "bands";
+    return image.pixels.channels() == 1 ? "gray" : image.pixels.channels() == 3 ? "rgb" : "rgba";
+}
+
+/// Copies samples into memory without gaps. `from` has the place in the image of each sample of the copy.
+void copy_samples(const ImageView& image, const std::vector<int>& from, unsigned char* out) {
+    const std::size_t size = traits_of(image.depth).bytes, step = static_cast<std::size_t>(image.channels) * size;
+    for (std::int64_t y = 0; y < image.height; ++y) {
+        const auto* pixel = static_cast<const unsigned char*>(image.data) + y * image.row_bytes;
+        for (std::int64_t x = 0; x < image.width; ++x, pixel += step)
+            for (const int place : from) out = std::copy_n(pixel + static_cast<std::size_t>(place) * size, size, out);
+    }
+}
+
+/// Places of an image's samples in the other order of colors.
+std::vector<int> swapped(int channels, bool colors) {
+    std::vector<int> places(static_cast<std::size_t>(channels));
+    std::iota(places.begin(), places.end(), 0);
+    if (colors && channels >= 3) std::swap(places[0], places[2]);
+    return places;
+}
+
+/// Copy of the samples, colors in the order red, green, blue, alpha, and gray with alpha as two samples.
+nb::ndarray<nb::numpy> pixels_of(const Picture& picture) {
+    const ImageView view = io::view(picture.image);
+    const std::vector<int> from = view.samples == Samples::gray_alpha
+                                      ? std::vector<int>{0, 3}
+                                      : swapped(view.channels, view.order == ChannelOrder::bgr);
+    const std::size_t size = traits_of(view.depth).bytes;
+    const std::size_t shape[]{static_cast<std::size_t>(view.height), static_cast<std::size_t>(view.width), from.size()};
+    std::unique_ptr<unsigned char[]> memory(new unsigned char[shape[0] * shape[1] * shape[2] * size]);
+    {
+        const nb::gil_scoped_release released;
+        copy_samples(view, from, memory.get());
+    }
+    using Code = nb::dlpack::dtype_code;
+    const char first = traits_of(view.depth).array_type[0];
+    const Code code = first == 'f' ? Code::Float : first == 'u' ? Code::UInt : Code::Int;
+    const nb::dlpack::dtype type{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size), 1};
+    void* const data = memory.get();
+    nb::capsule owner(data, [](void* gone) noexcept { delete[] static_cast<unsigned char*>(gone); });
+    static_cast<void>(memory.release());
+    return nb::ndarray<nb::numpy>(data, from.size() == 1 ? 2 : 3, shape, owner, nullptr, type);
+}
+
+/// Writes an image in the format of the extension.
+void write(const ImageView& image, const nb::bytes& path) {
+    const std::filesystem::path name(bytes_of(path));
+    const nb::gil_scoped_release released;
+    const bool bands = image.samples == Samples::bands || image.channels == 2 || image.channels > 4;
+    cv::Mat pixels(static_cast<int>(image.height), static_cast<int>(image.width),
+                   CV_MAKETYPE(io::opencv_depth(image.depth), image.channels));
+    copy_samples(image, swapped(image.channels, image.order == ChannelOrder::rgb && !bands), pixels.data);
+    io::write_image(name, pixels, bands ? Samples::bands : image.samples, image.depth);
 }
 
 }  // namespace
@@ -59,7 +129,11 @@ void bind_images(nb::module_& module) {
                 view.mask_row_bytes = row_bytes;
                 return view;
             },
-            "pointer"_a, "row_bytes"_a);
+            "pointer"_a, "row_bytes"_a)
+        .def("gray_alpha", [](ImageView view) {
+            view.samples = Samples::gray_alpha;
+            return view;
+        });
     nb::class_<Borrowed>(module, "Borrowed")
         .def_prop_ro("pointer", [](const Borrowed& one) { return reinterpret_cast<std::uintptr_t>(one.array.data()); })
         .def_prop_ro("shape",
@@ -77,25 +151,30 @@ void bind_images(nb::module_& module) {
         });
     module.def("borrow", [](nb::object capsule) { return Borrowed{nb::cast<nb::ndarray<nb::ro>>(capsule)}; });
     const auto picture_of = [](const nb::bytes& path, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
-                               const std::string& on_damaged) {
-        const io::DecodeOptions options = decoding(page, max_pixels, on_damaged);
+                               const std::string& on_damaged, bool masks, bool weighted) {
+        const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
         const std::string name = bytes_of(path);
         const nb::gil_scoped_release released;
-        return Picture::read(name, options);
+        Picture picture = Picture::read(name, options);
+        if (weighted) picture.weigh();
+        return picture;
     };
     nb::class_<Picture>(module, "Picture")
-        .def_static("read", picture_of, "path"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a)
+        .def_static("read", picture_of, "path"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "masks"_a,
+                    "weighted"_a)
         .def_static(
             "decode",
-            [](const nb::bytes& bytes, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
-               const std::string& on_damaged) {
-                const io::DecodeOptions options = decoding(page, max_pixels, on_damaged);
+            [](const nb::bytes& bytes, const std::string& name, std::uint64_t page,
+               std::optional<std::uint64_t> max_pixels, const std::string& on_damaged, bool masks, bool weighted) {
+                const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
                 const auto* first = static_cast<const unsigned char*>(bytes.data());
                 const std::vector<unsigned char> copy(first, first + bytes.size());
                 const nb::gil_scoped_release released;
-                return Picture::decode(copy, "bytes", options);
+                Picture picture = Picture::decode(copy, name.empty() ? "bytes" : name, options);
+                if (weighted) picture.weigh();
+                return picture;
             },
-            "data"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a)
+            "data"_a, "name"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "masks"_a, "weighted"_a)
         .def(
             "companion",
             [](const Picture& picture, const nb::bytes& path, const std::string& role,
@@ -110,6 +189,12 @@ void bind_images(nb::module_& module) {
             "path"_a, "role"_a, "max_pixels"_a.none())
         .def_prop_ro("view", [](const Picture& picture) { return io::masked_view(picture.image); })
         .def_prop_ro("pages", [](const Picture& picture) { return picture.image.pages; })
+        .def_prop_ro("white", [](const Picture& picture) { return picture.image.white; })
+        .def_prop_ro("nodata", [](const Picture& picture) { return picture.image.nodata; })
+        .def_prop_ro("alpha", [](const Picture& picture) { return to_string(picture.image.alpha); })
+        .def_prop_ro("samples", &samples_of)
+        .def("pixels", &pixels_of, nb::sig("def pixels(self) -> numpy.typing.NDArray[typing.Any]"),
+             "Copy of the samples, colors in the order red, green, blue, alpha.")
         .def_prop_ro(
             "path", [](const Picture& picture) { return text_of(picture.path); }, nb::sig("def path(self) -> str"))
         .def_prop_ro(
@@ -118,7 +203,7 @@ void bind_images(nb::module_& module) {
                 const auto mask = app::mask_of(picture.image);
                 return nb::bytes(mask.data(), mask.size());
             },
-            "One byte per pixel, 1 where a sample of this picture is not 0.")
+            "One byte per pixel: 1 if a sample of this picture is not 0.")
         .def_prop_ro(
             "own_mask",
             [](const Picture& picture) -> std::optional<nb::bytes> {
@@ -127,11 +212,12 @@ void bind_images(nb::module_& module) {
                 const cv::Mat packed = mask.isContinuous() ? mask : mask.clone();
                 return nb::bytes(packed.data, packed.total());
             },
-            "One byte per pixel, 0 where the file masks it; None where it has no mask.");
+            "One byte per pixel: 0 if the file masks it. None if the file has no mask.");
     module.def(
         "measure",
         [](const ImageView& view, const Asked& asked, const Picture* picture) { return measure(view, asked, picture); },
         "view"_a, "asked"_a, "picture"_a.none() = nb::none(), Release());
+    module.def("write", &write, "view"_a, "path"_a);
     module.def("measure_on_stream", &measure_on_stream, "view"_a, "asked"_a, "stream"_a, Release());
     module.def(
         "normalize",

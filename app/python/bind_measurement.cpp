@@ -39,30 +39,35 @@ void bind_measurement(nb::module_& module) {
         .def_prop_ro(
             "measures",
             [](const Measurement& one) {
-                nb::dict numbers;
-                for (const Measured& found : one.analysis.measured)
-                    numbers[traits_of(found.measure).name] = number_of(found, one.analysis.depth);
-                return numbers;
+                nb::dict values;
+                const std::vector<MeasureValue> found = measure_values(one.analysis);
+                for (std::size_t i = 0; i < found.size(); ++i) {
+                    const MeasureColumn& column = measure_columns()[i];
+                    for (const Measured& requested : one.analysis.measured)
+                        if (requested.measure == column.measure) values[column.name] = value_of(column_value(found[i]));
+                }
+                return values;
             },
-            nb::sig("def measures(self) -> dict[str, float | None]"))
+            nb::sig("def measures(self) -> dict[str, int | float | str | None]"))
         .def("statistics", [](const Measurement& one, std::size_t row) { return one.rows.at(row); })
         .def(
             "counts", [](const Measurement& one, std::size_t row) { return array_of(one.counts(one.rows.at(row))); },
             nb::sig("def counts(self, row: int) -> numpy.typing.NDArray[numpy.uint64]"))
+        .def_prop_ro("unit", [](const Measurement& one) { return one.unit(); })
         .def("percentile", [](const Measurement& one, std::size_t row,
                               double percent) { return one.percentile(one.rows.at(row), percent); })
         .def(
             "histogram",
             [](const Measurement& one, std::uint32_t bins, const Bounds& range) {
-                return histogram_of(histogram(one.analysis, bins_of(bins, range)), one.info.bands);
+                return histogram_of(histogram(one.analysis, bins_of(bins, range)));
             },
-            nb::sig(
-                "def histogram(self, bins: int, range: tuple[float, float] | None) -> "
-                "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, int, int]]]"))
+            nb::sig("def histogram(self, bins: int, range: tuple[float, float] | None) -> "
+                    "tuple[float, float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, "
+                    "int, int]]]"))
         .def(
             "table",
             [](const Measurement& one) {
-                const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats);
+                const std::vector<Column> list = columns(one.asked(), ColumnFile::stats);
                 nb::list rows;
                 for (const Row& row : one.rows) rows.append(values_of(list, one.columns(row)));
                 return rows;
@@ -75,7 +80,6 @@ void bind_measurement(nb::module_& module) {
             plot.title = title;
             Analysis room;
             plot.panels.push_back(io::plot_panel(one.counted(room), std::move(rows), {}, one.values));
-            plot.panels.back().bands = one.info.bands;
             return io::draw_plot_svg(plot);
         });
     bind_equality(type);

@@ -32,6 +32,11 @@ void bind_regions(nb::module_& module) {
                  const Region& region = regions.found.at(place);
                  return std::tuple(region.x, region.y, region.width, region.height);
              })
+        .def("centroid",
+             [](const Regions& regions, std::size_t place) {
+                 const Region& region = regions.found.at(place);
+                 return std::tuple(region.centroid_x, region.centroid_y);
+             })
         .def("area", [](const Regions& regions, std::size_t place) { return regions.found.at(place).area; })
         .def("measurement", &Regions::measurement, Release())
         .def_prop_ro("percentiles",
@@ -41,10 +46,12 @@ void bind_regions(nb::module_& module) {
                              percents.push_back(regions.percentiles.micro(i) / 1e6);
                          return percents;
                      })
+        .def_prop_ro("clip_sigma", [](const Regions& regions) { return regions.clip_sigma; })
         .def(
             "table",
             [](const Regions& regions) {
-                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions);
+                const std::vector<Column> list =
+                    columns({regions.percentiles, regions.clip_sigma}, ColumnFile::regions);
                 nb::list rows;
                 for (std::size_t i = 0; i < regions.found.size(); ++i) {
                     const Region& region = regions.found[i];
@@ -56,6 +63,8 @@ void bind_regions(nb::module_& module) {
                         read.x = region.x;
                         read.y = region.y;
                         read.area = region.area;
+                        read.centroid_x = region.centroid_x;
+                        read.centroid_y = region.centroid_y;
                         rows.append(values_of(list, read));
                     }
                 }

@@ -39,16 +39,11 @@ std::string keyword_of(const NormalizeParameter& parameter) {
     return name;
 }
 
-/// Channel of a rule about samples: one of those that files and arrays have.
-std::optional<Channel> channel_of(const std::optional<std::string>& name, const char* argument) {
-    if (!name) return std::nullopt;
-    for (int i = 0; i < channel_names; ++i)
-        if (const auto channel = static_cast<Channel>(i);
-            *name == to_string(channel) && channel != Channel::luma && channel != Channel::all)
-            return channel;
-    throw InvalidArgument(std::string(argument) + ": '" + *name +
-                          "' is no channel of an image: gray, red, green, blue, alpha, c0 to c" +
-                          std::to_string(most_channels - 1));
+/// Throws InvalidArgument where rules about samples cannot name such a channel.
+void check_channel(const std::optional<std::string>& name, const char* argument) {
+    if (!name) return;
+    if (const std::string why = app::no_channel_of_rules(*name); !why.empty())
+        throw InvalidArgument(std::string(argument) + ": " + why);
 }
 
 using NamedValue = std::pair<std::optional<std::string>, double>;
@@ -57,12 +52,16 @@ using NamedInterval = std::tuple<std::optional<std::string>, double, double>;
 Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<NamedInterval>& valid, bool nodata_any,
                      const std::string& alpha) {
     Validity validity;
-    for (const auto& [name, value] : nodata) validity.nodata.push_back({channel_of(name, "nodata"), value});
+    for (const auto& [name, value] : nodata) {
+        check_channel(name, "nodata");
+        app::add_nodata(validity, name, value);
+    }
     for (const auto& [name, lowest, highest] : valid) {
         if (!(lowest <= highest))
             throw InvalidArgument("valid: from " + io::shortest(lowest) + " to " + io::shortest(highest) +
                                   ": the lower one first");
-        validity.valid.push_back({channel_of(name, "valid"), lowest, highest});
+        check_channel(name, "valid");
+        app::add_valid(validity, name, lowest, highest);
     }
     validity.nodata_any = nodata_any;
     try {
@@ -91,8 +90,9 @@ void bind_request(nb::module_& module) {
             [](Asked* made, std::uint32_t bins, const Bounds& range,
                const std::optional<std::vector<double>>& percentiles, const std::string& detail,
                std::optional<double> white, std::string engine, int gpu, const std::vector<NamedValue>& nodata,
-               bool nodata_of_file, const std::vector<NamedInterval>& valid, bool nodata_any, const std::string& alpha,
-               const std::vector<std::string>& measures) {
+               bool nodata_of_file, bool masks_of_file, const std::vector<NamedInterval>& valid, bool nodata_any,
+               const std::string& alpha, const std::vector<std::string>& measures, std::int64_t quality_scale,
+               bool robust, double clip_sigma) {
                 Asked asked;
                 asked.histogram = bins_of(bins, range);
                 asked.percentiles = percentiles_of(percentiles);
@@ -105,22 +105,29 @@ void bind_request(nb::module_& module) {
                 asked.gpu = gpu;
                 asked.validity = validity_of(nodata, valid, nodata_any, alpha);
                 asked.nodata_of_file = nodata_of_file;
+                asked.masks_of_file = masks_of_file;
                 for (const std::string& word : measures) asked.measures.add(word);
+                asked.quality_scale = quality_scale;
+                asked.robust = robust;
+                asked.clip_sigma = clip_sigma;
                 new (made) Asked(std::move(asked));
             },
             "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
-            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a, "measures"_a)
+            "nodata"_a, "nodata_of_file"_a, "masks_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a, "measures"_a,
+            "quality_scale"_a, "robust"_a, "clip_sigma"_a)
         .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
     nb::class_<Normalization>(module, "Normalization")
         .def(
             "__init__",
             [](Normalization* made, const std::string& mode, const std::string& channels,
-               const std::optional<std::string>& depth, bool valid_only, const ParameterNumbers& parameters) {
+               const std::optional<std::string>& depth, bool valid_only, std::optional<double> fill,
+               const ParameterNumbers& parameters) {
                 Normalization asked;
                 asked.mode = word_of(mode, normalize_modes, "mode");
                 asked.joint = word_of<bool>(channels, {{"joint", true}, {"separate", false}}, "channels");
                 if (depth) asked.depth = depth_of(*depth);
                 asked.valid_only = valid_only;
+                asked.fill = fill;
                 for (const NormalizeParameter& parameter : all_normalize_parameters) {
                     const auto given = parameters.find(keyword_of(parameter));
                     if (given == parameters.end()) continue;
@@ -129,7 +136,7 @@ void bind_request(nb::module_& module) {
                 }
                 new (made) Normalization(asked);
             },
-            "mode"_a, "channels"_a, "depth"_a.none(), "valid_only"_a, "parameters"_a)
+            "mode"_a, "channels"_a, "depth"_a.none(), "valid_only"_a, "fill"_a.none(), "parameters"_a)
         .def_prop_ro("name",
                      [](const Normalization& asked) {
                          return std::string(to_string(asked.mode)) + (asked.joint ? " joint" : " separate");

@@ -54,18 +54,17 @@ nb::dict numbers_of(const Row& row) {
 void bind_statistics(nb::module_& module) {
     auto statistics =
         nb::class_<Row>(module, "Statistics",
-                        "Numbers of one channel, of an image or of a set, in units of the stored values unless said "
-                        "otherwise. What is\n"
-                        "undefined is None. Masked, nodata, NaN and infinite samples are counted, and left out of all\n"
-                        "the rest.");
+                        "Numbers of one channel, of an image or of a set, in units of the stored values unless the\n"
+                        "text says otherwise. Undefined numbers are None. Masked, nodata, NaN and infinite samples\n"
+                        "are counted and left out of all other numbers.");
     statistics.def_prop_ro(
         "channel", [](const Row& row) { return text_of(row.name); }, nb::sig("def channel(self) -> str"),
         "Name of the channel.");
     statistics.def_prop_ro(
         "white", [](const Row& row) { return row.white; },
-        "Value that stands for white; None where images have several.");
+        "Value that stands for white; None if the images have different ones.");
     statistics.def_prop_ro(
-        "images", [](const Row& row) { return row.images; }, "Images that the numbers are about.");
+        "images", [](const Row& row) { return row.images; }, "Number of images to which the numbers belong.");
     for (const Column& column : all_columns()) {
         if (!column.of_channel || column.type == ColumnType::text || column.name == "images") continue;
         const auto keep = [](std::string text) { return (new std::string(std::move(text)))->c_str(); };
@@ -83,8 +82,8 @@ void bind_statistics(nb::module_& module) {
             "percentile",
             [](const Row& row, double percent) -> std::optional<double> { return row.statistics.percentile(percent); },
             "q"_a,
-            "Value of a percentile, in percent, that was asked for (percentile_columns); None where it was not or is\n"
-            "undefined. Result.percentile has any.")
+            "Value of a percentile, in percent, from percentile_columns. None if it was not requested or is\n"
+            "undefined. Result.percentile has any percentile.")
         .def("to_dict", &numbers_of, nb::sig("def to_dict(self) -> dict[str, int | float | str | None]"),
              "Numbers by their names, in the order of the columns.")
         .def(

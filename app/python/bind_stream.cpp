@@ -23,12 +23,12 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(co
         {"width", "i8", offsetof(RegionResult, width)}, {"height", "i8", offsetof(RegionResult, height)},
         {"area", "u8", offsetof(RegionResult, area)}};
     const bool weighted = plan.validity && plan.validity->alpha == AlphaRule::weight;
-    std::vector<Channel> rows{Channel::gray};
-    if (plan.channels > 1) rows = {Channel::red, Channel::green, Channel::blue, Channel::luma};
-    if (plan.channels == 4 && !weighted) rows.push_back(Channel::alpha);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        const std::string channel = std::string(to_string(rows[row])) + "_";
-        const std::size_t at = offsetof(RegionResult, channels) + row * sizeof(ChannelResult);
+    std::vector<Channel> channels{Channel::gray};
+    if (plan.channels > 1) channels = {Channel::red, Channel::green, Channel::blue, Channel::luma};
+    if (plan.channels == 4 && !weighted) channels.push_back(Channel::alpha);
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+        const std::string channel = std::string(to_string(channels[c])) + "_";
+        const std::size_t at = offsetof(RegionResult, channels) + c * sizeof(ChannelResult);
         list.emplace_back(channel + "valid", "u8", at + offsetof(ChannelResult, samples));
         list.emplace_back(channel + "nodata", "u8", at + offsetof(ChannelResult, nodata));
         list.emplace_back(channel + "nan", "u8", at + offsetof(ChannelResult, nan));
@@ -42,7 +42,7 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(co
             const std::uint32_t micro = plan.percentiles.micro(i);
             list.emplace_back(
                 channel + (weighted ? weighted_percentile_name : percentile_name)(micro), "f8",
-                analyzer.layout().percentiles_offset + (row * plan.percentiles.size() + i) * sizeof(double));
+                analyzer.layout().percentiles_offset + (c * plan.percentiles.size() + i) * sizeof(double));
         }
     }
     return list;
@@ -67,13 +67,14 @@ std::uint64_t regions_in(const StreamRegionAnalyzer& analyzer, const nb::bytes& 
 }  // namespace
 
 void bind_stream(nb::module_& module) {
-    nb::class_<ResultLayout>(module, "Layout", "Layout of the memory of one image's result.")
-        .def_ro("bytes", &ResultLayout::bytes, "Bytes of one image's result; the next one's starts there.")
-        .def_ro("counts_offset", &ResultLayout::counts_offset, "Bytes to the counts, uint64[rows][bins].")
+    nb::class_<ResultLayout>(module, "Layout", "Layout of the memory for the result of an image.")
+        .def_ro("bytes", &ResultLayout::bytes, "Bytes of the result of an image; the next result starts there.")
+        .def_ro("counts_offset", &ResultLayout::counts_offset,
+                "Bytes from the start to the counts, uint64[channels][bins].")
         .def_ro("tables_offset", &ResultLayout::tables_offset,
-                "Bytes to the lookup tables of a normalized u8 or u16 image; else 0.")
+                "Bytes from the start to the lookup tables of a normalized u8 or u16 image; else 0.")
         .def_ro("details_offset", &ResultLayout::details_offset,
-                "f32: bytes to what only Analyzer.read needs; else 0.");
+                "f32: bytes from the start to data that only Analyzer.read needs; else 0.");
     nb::class_<StreamAnalyzer>(module, "StreamAnalyzer")
         .def(
             "__init__",
@@ -112,12 +113,12 @@ void bind_stream(nb::module_& module) {
             },
             "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "output"_a, "output_bytes"_a, "normalization"_a,
             "asked"_a, "results"_a, "stream"_a, Release());
-    nb::class_<RegionLayout>(module, "RegionLayout", "Layout of the memory of the results of regions.")
+    nb::class_<RegionLayout>(module, "RegionLayout", "Layout of the memory for the results of regions.")
         .def_ro("bytes", &RegionLayout::bytes, "Bytes of all results.")
-        .def_ro("first", &RegionLayout::first, "Bytes to the first region's.")
-        .def_ro("stride", &RegionLayout::stride, "Bytes from one region's to the next one's.")
+        .def_ro("first", &RegionLayout::first, "Bytes from the start to the first region.")
+        .def_ro("stride", &RegionLayout::stride, "Bytes from one region to the next.")
         .def_ro("percentiles_offset", &RegionLayout::percentiles_offset,
-                "Bytes in a region's to its percentiles, float64[rows][percentiles].");
+                "Bytes from the start of a region to its percentiles, float64[channels][percentiles].");
     nb::class_<StreamRegionAnalyzer>(module, "StreamRegionAnalyzer")
         .def(
             "__init__",

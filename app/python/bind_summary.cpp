@@ -34,7 +34,7 @@ struct SharedSummary {
 std::vector<Row> rows_of(const std::vector<SummaryRow>& found) {
     std::vector<Row> rows;
     for (const SummaryRow& row : found)
-        rows.push_back({to_string(row.statistics.channel), row.depth, row.statistics, row.white, row.images});
+        rows.push_back({std::string(channel_name(row.statistics)), row.depth, row.statistics, row.white, row.images});
     return rows;
 }
 
@@ -78,26 +78,28 @@ void bind_summary(nb::module_& module) {
             Release())
         .def(
             "rows",
-            [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles) {
+            [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles,
+               std::optional<double> clip_sigma) {
                 std::vector<std::pair<std::string, Row>> rows;
-                const Percentiles asked = percentiles_of(percentiles);
+                const StatisticsRequest asked(percentiles_of(percentiles), clip_sigma);
                 for (Row& row : rows_of(self.copy().statistics(asked)))
                     rows.emplace_back(to_string(row.depth), std::move(row));
                 return rows;
             },
-            "percentiles"_a.none(), Release())
+            "percentiles"_a.none(), "clip_sigma"_a.none(), Release())
         .def(
             "table",
-            [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles) {
-                const Percentiles asked = percentiles_of(percentiles);
+            [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles,
+               std::optional<double> clip_sigma) {
+                const StatisticsRequest asked(percentiles_of(percentiles), clip_sigma);
                 const std::vector<Column> list = columns(asked, ColumnFile::dataset);
                 nb::list table;
                 for (const Row& row : rows_of(self.copy().statistics(asked)))
                     table.append(values_of(list, row.columns()));
                 return table;
             },
-            "percentiles"_a.none(),
-            nb::sig("def table(self, percentiles: collections.abc.Sequence[float] | None) -> "
+            "percentiles"_a.none(), "clip_sigma"_a.none(),
+            nb::sig("def table(self, percentiles: collections.abc.Sequence[float] | None, clip_sigma: float | None) -> "
                     "list[list[int | float | str | None]]"))
         .def(
             "histogram",
@@ -107,11 +109,11 @@ void bind_summary(nb::module_& module) {
                     throw InvalidArgument(
                         "summary: its f32 images were neither all counted over one range nor with "
                         "detail=\"values\", so that they have no histogram");
-                return histogram_of(std::move(*histogram), {});
+                return histogram_of(std::move(*histogram));
             },
-            nb::sig(
-                "def histogram(self, depth: str, bins: int, range: tuple[float, float] | None) -> "
-                "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, int, int]]]"))
+            nb::sig("def histogram(self, depth: str, bins: int, range: tuple[float, float] | None) -> "
+                    "tuple[float, float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, "
+                    "int, int]]]"))
         .def(
             "training",
             [](const SharedSummary& self, const std::string& depth) -> std::optional<std::pair<Numbers3, Numbers3>> {
@@ -127,6 +129,24 @@ void bind_summary(nb::module_& module) {
                 return std::nullopt;
             },
             Release())
+        .def(
+            "measures",
+            [](const SharedSummary& self, const std::string& depth) {
+                nb::dict columns;
+                const Summary summary = self.copy();
+                const DepthSummary* part = summary.find(depth_of(depth));
+                if (!part) return columns;
+                for (const MeasureSummary& one : part->measures) {
+                    nb::dict numbers;
+                    numbers["images"] = one.images;
+                    numbers["mean"] = one.mean();
+                    numbers["min"] = one.minimum;
+                    numbers["max"] = one.maximum;
+                    columns[one.column.c_str()] = numbers;
+                }
+                return columns;
+            },
+            nb::sig("def measures(self, depth: str) -> dict[str, dict[str, int | float]]"))
         .def(
             "white",
             [](const SharedSummary& self, const std::string& depth) -> std::optional<double> {

@@ -28,6 +28,9 @@ nb::object value_of(const ColumnValue& value) {
         nb::object operator()(std::uint64_t number) const { return nb::int_(number); }
         nb::object operator()(double number) const { return nb::float_(number); }
         nb::object operator()(std::string_view text) const { return text_of(text); }
+        nb::object operator()(const Int128& number) const {
+            return nb::steal(PyLong_FromString(to_string(number).c_str(), nullptr, 10));
+        }
     } convert;
     return std::visit(convert, value);
 }
@@ -47,7 +50,7 @@ Numbers array_of(std::vector<std::uint64_t> numbers) {
 Depth depth_of(const std::string& name) {
     for (const DepthTraits& traits : all_depths)
         if (name == traits.name) return traits.depth;
-    throw InvalidArgument("depth: '" + name + "' is none of " + depth_names());
+    throw InvalidArgument("depth: '" + name + "' is not one of " + depth_names());
 }
 
 HistogramOptions bins_of(std::uint32_t bins, const Bounds& range) {
@@ -75,13 +78,12 @@ MutableImageView writable(const ImageView& view) {
             view.samples};
 }
 
-std::tuple<double, double, std::vector<HistogramColumn>> histogram_of(Histogram histogram,
-                                                                      const std::vector<std::string>& bands) {
+std::tuple<double, double, double, std::vector<HistogramColumn>> histogram_of(Histogram histogram) {
     std::vector<HistogramColumn> columns;
     for (Histogram::Column& column : histogram.columns)
-        columns.emplace_back(text_of(row_name(column.channel, bands)), array_of(std::move(column.counts)), column.below,
+        columns.emplace_back(text_of(channel_name(column)), array_of(std::move(column.counts)), column.below,
                              column.above, column.nan, column.masked, column.nodata);
-    return {histogram.range.lower, histogram.range.upper, std::move(columns)};
+    return {histogram.range.lower, histogram.range.upper, histogram.unit, std::move(columns)};
 }
 
 }  // namespace gpuhist::python

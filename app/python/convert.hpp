@@ -48,7 +48,7 @@ Value word_of(const std::string& word, const Words<Value>& words, const char* ar
         if (word == text) return value;
         list += (list.empty() ? "" : ", ") + std::string(text);
     }
-    throw InvalidArgument(std::string(argument) + ": '" + word + "' is none of " + list);
+    throw InvalidArgument(std::string(argument) + ": '" + word + "' is not one of " + list);
 }
 
 /// Type of such an argument, for the stub: typing.Literal. Stubs quote the text of a ForwardRef, and that of no str.
@@ -73,11 +73,10 @@ io::OnDamaged on_damaged_of(const std::string& word);
 /// View that may be written.
 MutableImageView writable(const ImageView& view);
 
-/// Histogram as Python takes it: lower end, upper end, and a column per channel: name, counts, below, above, nan,
-/// masked, nodata.
+/// Histogram as Python takes it: lower end, upper end, unit of the counts, and a column per channel: name, counts,
+/// below, above, nan, masked, nodata.
 using HistogramColumn =
     std::tuple<nb::object, Numbers, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
-std::tuple<double, double, std::vector<HistogramColumn>> histogram_of(Histogram histogram,
-                                                                      const std::vector<std::string>& bands);
+std::tuple<double, double, double, std::vector<HistogramColumn>> histogram_of(Histogram histogram);
 
 }  // namespace gpuhist::python

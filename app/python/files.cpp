@@ -231,6 +231,7 @@ class Files::Run final : public Halting {
             measurement->values = std::move(outcome.values);
             measurement->info = std::move(outcome.result.info);
             measurement->percentiles = asked_.percentiles;
+            measurement->clip_sigma = asked_.statistics().clip_sigma;
             measurement->histogram = asked_.histogram;
             measurement->finish(std::move(outcome.result.rows));
             taken.measurement = std::move(measurement);

@@ -16,20 +16,34 @@
 
 namespace gpuhist::python {
 
+namespace {
+
+[[noreturn]] void refuse_band(const char* argument, const std::string& band) {
+    throw InvalidArgument(std::string(argument) + ": '" + band + "': the bands of an array have no names of their own");
+}
+
+}  // namespace
+
 AnalysisRequest Asked::request(Depth depth, const Picture* picture) const {
     if (histogram.bins == 0 && traits_of(depth).floating)
         throw InvalidArgument(std::string("bins=\"full\" is one bin per value, which ") + to_string(depth) +
                               " does not have: give a number of bins");
     AnalysisRequest request = without_rules();
     request.detail = detail == AskedDetail::brief ? Detail::brief : Detail::full;
-    for (const Validity::Value& one : validity.nodata)
-        if (!nodata_in(depth, one.value))
-            throw InvalidArgument("nodata: " + io::shortest(one.value) + " is no value of " + to_string(depth) +
+    const auto check = [&](double value) {
+        if (!picture && !nodata_in(depth, value))
+            throw InvalidArgument("nodata: " + io::shortest(value) + " is not a value of " + to_string(depth) +
                                   " samples");
+    };
+    for (const auto& [channel, value] : validity.nodata) check(value);
+    for (const auto& [band, value] : validity.nodata_of_bands) check(value);
     Validity rules = validity;
     std::string unheld;
     if (nodata_of_file && picture)
         if (const auto value = app::nodata_of(picture->image, unheld)) rules.nodata.push_back({std::nullopt, *value});
+    if (picture) rules = rules_for(io::view(picture->image), io::names_of_samples(picture->image), rules);
+    for (const auto& [band, value] : rules.nodata_of_bands) refuse_band("nodata", band);
+    for (const auto& [band, lowest, highest] : rules.valid_of_bands) refuse_band("valid", band);
     if (picture) app::set_weight(rules, picture->image);
     if (!(rules == Validity())) request.validity = std::make_shared<const Validity>(std::move(rules));
     return request;
@@ -86,6 +100,13 @@ Picture Picture::read(const std::string& path, const io::DecodeOptions& options)
     return {io::read_image(path, options), path, options.page};
 }
 
+void Picture::weigh() {
+    Validity rules;
+    rules.alpha = AlphaRule::weight;
+    app::set_weight(rules, image);
+    app::divide_by_alpha(rules, image);
+}
+
 Picture Picture::decode(const std::vector<unsigned char>& bytes, const std::string& name,
                         const io::DecodeOptions& options) {
     return {io::decode_image(bytes, name, options), name, options.page};
@@ -98,7 +119,7 @@ Picture Picture::companion(const std::string& companion_path, Role role, const i
     input.output_name = std::filesystem::path(path).filename().string();
     const ImageView view = io::view(image);
     const app::Companions companions(companion_path, role == Role::mask ? "mask" : "label image");
-    Picture read{companions.read(input, view.width, view.height, image.pages, options), companion_path, 0};
+    Picture read{companions.read(input, {view.width, view.height, image.pages}, options), companion_path, 0};
     if (role == Role::labels) app::validate_labels(read.image, input);
     if (role == Role::mask && !image.mask.empty()) read.image.mask = image.mask;  // valid is what both leave
     return read;
@@ -113,7 +134,6 @@ io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
         info.path = picture->path;
         info.alpha = to_string(picture->image.alpha);
         info.damage = to_string(picture->image.damage);
-        info.bands = picture->image.bands;
         info.pages = picture->image.pages;
     }
     info.width = image.width;
@@ -124,7 +144,7 @@ io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
 
 /// Names the channels of an analysis, and says what stands for white.
 void name(Analysis& analysis, const ImageView& image, const Asked& asked, const Picture* picture) {
-    name_channels(analysis, image.samples);
+    name_channels(analysis, image.samples, picture ? picture->image.bands : std::vector<std::string>());
     if (picture) analysis.white = picture->image.white;
     if (asked.white) analysis.white = *asked.white;
 }
@@ -139,11 +159,12 @@ std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked,
     (*engine).analyze(image, request, result->analysis);
     engine.keep();
     name(result->analysis, image, asked, picture);
-    if (asked.detail == AskedDetail::values && traits_of(image.depth).counting == Counting::bins)
+    if ((asked.detail == AskedDetail::values || asked.robust) && traits_of(image.depth).counting == Counting::bins)
         result->values = count_frequencies(image, nullptr, request, image.samples);
     result->info = info_of(image, picture);
     result->info.white = result->analysis.white;
     result->percentiles = asked.percentiles;
+    result->clip_sigma = asked.statistics().clip_sigma;
     result->histogram = asked.histogram;
     result->finish();
     return result;
@@ -170,6 +191,8 @@ std::shared_ptr<Measurement> Regions::measurement(std::size_t place) const {
     result->info.height = region.height;
     result->info.white = region.analysis.white;
     result->percentiles = percentiles;
+    result->clip_sigma = clip_sigma;
+    result->values = region.values;
     result->histogram = histogram;
     result->finish();
     return result;
@@ -177,8 +200,9 @@ std::shared_ptr<Measurement> Regions::measurement(std::size_t place) const {
 
 Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
                         const Picture* picture) {
-    Regions regions{{}, info_of(image, picture), asked.percentiles, asked.histogram};
+    Regions regions{{}, info_of(image, picture), asked.percentiles, asked.statistics().clip_sigma, asked.histogram};
     RegionOptions options;
+    if (asked.robust) options.count_values = image.samples;
     options.label_zero = label_zero;
     const Work work;
     regions.found = analyze_regions(image, labels, asked.request(image.depth, picture), options);

@@ -87,6 +87,9 @@ struct Picture {
     /// Reads the bytes of one; `name` stands for its path. Throws IoError.
     static Picture decode(const std::vector<unsigned char>& bytes, const std::string& name,
                           const io::DecodeOptions& options);
+    /// Makes it one whose alpha is a weight: colors that are premultiplied are divided by it. Throws InvalidArgument
+    /// for others.
+    void weigh();
     /// Reads the mask or the label image of this picture, as the command does; the label image is
     /// not a JPEG. Throws IoError.
     enum class Role : std::uint8_t { mask, labels };
@@ -102,9 +105,10 @@ void normalize(const ImageView& image, const MutableImageView& output, const Nor
 /// Regions of an image, in ascending order of their labels.
 struct Regions {
     std::vector<Region> found;
-    io::ImageInfo info;          ///< of the image
-    Percentiles percentiles;     ///< that have a column
-    HistogramOptions histogram;  ///< as asked for
+    io::ImageInfo info;                  ///< of the image
+    Percentiles percentiles;             ///< that have a column
+    std::optional<double> clip_sigma{};  ///< as in StatisticsRequest
+    HistogramOptions histogram;          ///< as asked for
 
     /// Measurement of a region; its sides are those of its box.
     std::shared_ptr<Measurement> measurement(std::size_t place) const;

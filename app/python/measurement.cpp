@@ -38,8 +38,7 @@ void Measurement::finish(std::vector<Statistics> all) {
     std::optional<double> white;
     if (analysis.white > 0) white = analysis.white;
     for (Statistics& statistics : all) {
-        std::string name(row_name(statistics.channel, info.bands));
-        if (find(name)) name = to_string(statistics.channel);  // a file may give several bands one name
+        std::string name(channel_name(statistics));
         rows.push_back({std::move(name), analysis.depth, std::move(statistics), white});
     }
 }
@@ -53,13 +52,14 @@ std::optional<double> Measurement::percentile(const Row& row, double percent) co
     const Percentiles asked({percent});
     const auto value_in = [&](const std::vector<Statistics>& all) -> std::optional<double> {
         for (const Statistics& statistics : all)
-            if (statistics.channel == row.statistics.channel) return statistics.percentile(percent);
+            if (channel_name(statistics) == row.name) return statistics.percentile(percent);
         return std::nullopt;
     };
     if (values.empty() && traits_of(analysis.depth).counting == Counting::bins) {
-        for (const Percentile& known : row.statistics.percentiles)
+        const Statistics& found = row.statistics;
+        for (const Percentile& known : found.weight ? found.weighted_percentiles : found.percentiles)
             if (known.micro == asked.micro(0)) return known.value;
-        throw InvalidArgument("percentile: of an f32 image those are found that percentile_columns= names, and not " +
+        throw InvalidArgument("percentile: an f32 image has only the percentiles of percentile_columns=, not " +
                               asked.name(0) + "; detail=\"values\" has all");
     }
     if (values.empty()) return value_in(gpuhist::statistics(analysis, asked));
@@ -75,12 +75,16 @@ std::vector<std::uint64_t> Measurement::counts(const Row& row) const {
         throw InvalidArgument(std::string("counts: ") + to_string(analysis.depth) +
                               " samples have no count for each value that the type has; histogram(bins=, range=) has "
                               "counts of bins");
-    const Channel channel = row.statistics.channel;
+    const bool all = row.statistics.channel == Channel::all;
     std::vector<std::uint64_t> sum(traits_of(analysis.depth).values);
     for (const ChannelAnalysis& part : analysis.channels)
-        if (part.channel == channel || (channel == Channel::all && (is_color(part.channel) || is_band(part.channel))))
+        if (all ? is_color(part.channel) || is_band(part.channel) : channel_name(part) == row.name)
             add_counts(part, sum);
     return sum;
+}
+
+double Measurement::unit() const {
+    return analysis.weighted && traits_of(analysis.depth).alpha_unit > 0 ? traits_of(analysis.depth).alpha_unit : 1;
 }
 
 const Analysis& Measurement::counted(Analysis& room) const {

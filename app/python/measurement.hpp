@@ -37,12 +37,15 @@ struct Measurement {
     Analysis analysis;
     io::ImageInfo info;
     Percentiles percentiles;             ///< that have a column
+    std::optional<double> clip_sigma{};  ///< as in StatisticsRequest
     HistogramOptions histogram;          ///< as asked for
     std::vector<FrequencyTable> values;  ///< f32: of each channel, where they were asked for; else none
     std::vector<Row> rows{};             ///< by `finish`
 
+    /// Numbers that have columns.
+    StatisticsRequest asked() const { return {percentiles, clip_sigma}; }
     /// Makes the rows. Throws InvalidArgument as `statistics`.
-    void finish() { finish(statistics(analysis, percentiles)); }
+    void finish() { finish(statistics(analysis, asked(), values)); }
     void finish(std::vector<Statistics> statistics);
     /// Row of a channel, or null.
     const Row* find(const std::string& name) const;
@@ -52,6 +55,8 @@ struct Measurement {
     /// Counts of the channel of a row, one per value; of `all`, those of colors and bands together. Throws
     /// InvalidArgument for depths that are not counted by value.
     std::vector<std::uint64_t> counts(const Row& row) const;
+    /// Unit of these: see Histogram::unit.
+    double unit() const;
     /// Analysis with a count for each value that the type has, where samples are counted so; that of a region has
     /// those values alone that occur, and is made another in `room`.
     const Analysis& counted(Analysis& room) const;

@@ -22,7 +22,7 @@ namespace {
 void raise(const char* name, const char* message, const char* kind = nullptr) {
     const nb::object type = nb::module_::import_("gpuhist._errors").attr(name);
     const nb::object error = kind ? type(text_of(message), kind) : type(text_of(message));
-    PyErr_SetObject(type.ptr(), error.ptr());
+    PyErr_SetObject(error.type().ptr(), error.ptr());  // IoError makes exceptions of derived classes
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
@@ -59,15 +59,19 @@ NB_MODULE(_native, module) {
     bind_summary(module);
     bind_stream(module);
     module.attr("version") = version();
-    module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
-        Words<ColumnFile> tables;
-        for (const TableTraits& traits : all_tables) tables.emplace_back(traits.name, traits.table);
-        const ColumnFile kind = word_of(file, tables, "file");
-        std::vector<std::tuple<std::string, std::string, std::string>> list;
-        for (const Column& column : columns(percentiles_of(percentiles), kind))
-            list.emplace_back(column.name, to_string(column.type), column.definition);
-        return list;
-    });
+    module.def(
+        "columns",
+        [](const std::optional<std::vector<double>>& percentiles, const std::string& file,
+           std::optional<double> clip_sigma) {
+            Words<ColumnFile> tables;
+            for (const TableTraits& traits : all_tables) tables.emplace_back(traits.name, traits.table);
+            const ColumnFile kind = word_of(file, tables, "file");
+            std::vector<std::tuple<std::string, std::string, std::string>> list;
+            for (const Column& column : columns({percentiles_of(percentiles), clip_sigma}, kind))
+                list.emplace_back(column.name, to_string(column.type), column.definition);
+            return list;
+        },
+        "percentiles"_a.none(), "file"_a, "clip_sigma"_a = nb::none());
     module.def(
         "depths",
         [] {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/image.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 /// Number of the form of these bytes. The fields that structures list make it another by themselves.
 constexpr std::uint32_t version = [] {
-    std::uint32_t number = 4;  // of what is written by hand below
+    std::uint32_t number = 5;  // of what is written by hand below
     Statistics::for_each_field([&](const char* name, auto) {
         do number = (number ^ static_cast<unsigned char>(*name)) * 0x01000193u;  // FNV-1a
         while (*name++ != 0);
@@ -105,6 +106,14 @@ void structure(Archive& archive, std::optional<T>& value) {
     if (there) field(archive, *value);
 }
 template <class Archive>
+void structure(Archive& archive, SampleSum& sum) {
+    std::uint8_t real = sum.index() == 1;
+    field(archive, real);
+    if constexpr (Archive::reads)
+        if (real) sum.emplace<double>();
+    std::visit([&](auto& value) { field(archive, value); }, sum);
+}
+template <class Archive>
 void structure(Archive& archive, Range& range) {
     fields(archive, range.lower, range.upper);
 }
@@ -174,7 +183,7 @@ void word(Archive& archive, const char*& text, std::initializer_list<const char*
 }
 template <class Archive>
 void structure(Archive& archive, io::ImageInfo& info) {
-    fields(archive, info.path, info.width, info.height, info.depth, info.white, info.bands, info.pages);
+    fields(archive, info.path, info.width, info.height, info.depth, info.white, info.pages);
     word(archive, info.alpha,
          {to_string(io::Alpha::none), to_string(io::Alpha::straight), to_string(io::Alpha::premultiplied)});
     word(archive, info.damage,
@@ -182,17 +191,19 @@ void structure(Archive& archive, io::ImageInfo& info) {
 }
 template <class Archive>
 void structure(Archive& archive, Measurement& measurement) {
-    fields(archive, measurement.analysis, measurement.info, measurement.percentiles, measurement.histogram.bins,
-           measurement.histogram.range, measurement.values);
+    fields(archive, measurement.analysis, measurement.info, measurement.percentiles, measurement.clip_sigma,
+           measurement.histogram.bins, measurement.histogram.range, measurement.values);
 }
 
 template <class Archive>
 void structure(Archive& archive, Region& region) {
-    fields(archive, region.label, region.x, region.y, region.width, region.height, region.area, region.analysis);
+    fields(archive, region.label, region.x, region.y, region.width, region.height, region.area, region.centroid_x,
+           region.centroid_y, region.analysis, region.values);
 }
 template <class Archive>
 void structure(Archive& archive, Regions& regions) {
-    fields(archive, regions.found, regions.info, regions.percentiles, regions.histogram.bins, regions.histogram.range);
+    fields(archive, regions.found, regions.info, regions.percentiles, regions.clip_sigma, regions.histogram.bins,
+           regions.histogram.range);
 }
 
 template <class Archive, class T>

@@ -89,6 +89,7 @@ std::shared_ptr<Measurement> measurement_of(Analysis analysis, const Asked& aske
     result->info.depth = result->analysis.depth;
     result->info.white = result->analysis.white;
     result->percentiles = asked.percentiles;
+    result->clip_sigma = asked.statistics().clip_sigma;
     result->histogram = asked.histogram;
     result->finish();
     return result;
@@ -100,6 +101,9 @@ std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, const Ask
     if (asked.detail == AskedDetail::values)
         throw InvalidArgument(
             "detail=\"values\" counts the values of floats on the host: copy the image there, as x.cpu() does");
+    if (asked.robust && traits_of(image.depth).counting == Counting::bins)
+        throw InvalidArgument(std::string("robust: the values of ") + to_string(image.depth) +
+                              " are counted on the host: copy the image there, as x.cpu() does");
     check_cuda_process();
     const Work work;
     const AnalysisRequest request = asked.request(image.depth);

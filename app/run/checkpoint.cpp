@@ -16,14 +16,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // that is written
 using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t version = 11;
+constexpr std::uint64_t version = 13;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
-                   "): remove it, or start anew without --resume");
+                   "): remove it, or start again without --resume");
 }
 
-/// Lines of the file, of which there are two, each with its checksum.
+/// The two lines of the file, each with its checksum.
 struct Lines {
     ReadJson head;
     std::string shard;
@@ -37,7 +37,7 @@ std::optional<Lines> read_lines(const fs::path& path) {
     const std::string head = text.substr(0, head_bytes);
     // Another version may have no checksum, so its number is looked at before.
     const std::string start = "{\"gpuhist_journal\":";
-    if (head.compare(0, start.size(), start) != 0) throw no_checkpoint(path, "it begins otherwise");
+    if (head.compare(0, start.size(), start) != 0) throw no_checkpoint(path, "its beginning differs");
     if (head.compare(start.size(), std::to_string(version).size() + 1, std::to_string(version) + ',') != 0)
         throw no_checkpoint(path, "another version");
     Lines lines{{}, text.substr(head_bytes)};
@@ -46,7 +46,7 @@ std::optional<Lines> read_lines(const fs::path& path) {
         io::check_seal(lines.shard, path.string());
         lines.head = ReadJson::parse(head);
     } catch (const IoError&) {
-        throw no_checkpoint(path, "it is damaged: its checksum is another");
+        throw no_checkpoint(path, "it is damaged: its checksum differs");
     } catch (const nlohmann::json::exception& error) {
         throw no_checkpoint(path, error.what());
     }
@@ -62,7 +62,7 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"inputs", checkpoint.inputs},
               {"paths_hash", checkpoint.paths_hash},
               {"stamps_hash", checkpoint.stamps_hash},
-              {"first_stamps", checkpoint.first_stamps},
+              {"beside_hash", checkpoint.beside_hash},
               {"images", checkpoint.images},
               {"extents", Json::object()},
               {"values_bytes", checkpoint.frequency_bytes},
@@ -92,7 +92,7 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.inputs = number(head.at("inputs"));
         checkpoint.paths_hash = head.at("paths_hash").get<std::string>();
         checkpoint.stamps_hash = head.at("stamps_hash").get<std::string>();
-        checkpoint.first_stamps = head.at("first_stamps").get<std::string>();
+        checkpoint.beside_hash = head.at("beside_hash").get<std::string>();
         checkpoint.time = number(head.at("time"));
         checkpoint.images = number(head.at("images"));
         for (const auto& [name, extent] : head.at("extents").items())

@@ -1,4 +1,4 @@
-/// Checkpoints: how far an interrupted run had come, with everything before that on disk, for `--resume`.
+/// Checkpoints, for `--resume`: the progress of an interrupted run; everything before it is on disk.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Checkpoint {
     std::uint64_t inputs = 0;               ///< done in this pass, of all that are listed
     std::string paths_hash;                 ///< of these
     std::string stamps_hash;                ///< of the sizes and times of those of them that are this shard's
-    std::string first_stamps;               ///< in the second pass: that of all of them in the first
+    std::string beside_hash;                ///< of what else their stamps say: masks, and when they were changed
     std::uint64_t time = 0;                 ///< when this was so: nanoseconds since 1970
     std::uint64_t images = 0;               ///< measured
     std::map<std::string, Extent> extents;  ///< of the files that grow, by name
@@ -41,8 +41,8 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
                      const io::FrequencyFile& frequencies);
 
-/// Reads a checkpoint, and lets the frequency file go on where it was. Throws IoError where the file is there and is no
-/// checkpoint, or damaged, or the frequency file is not what it says. Absent where there is none.
+/// Reads a checkpoint, and resumes the frequency file at its place. Throws IoError if the file is not a checkpoint, or
+/// is damaged, or if the frequency file differs from it. Absent if there is no checkpoint.
 std::optional<Checkpoint> load_checkpoint(const std::filesystem::path& path,
                                           const std::shared_ptr<io::FrequencyFile>& frequencies);
 

@@ -26,8 +26,8 @@ bool is_image_name(const fs::path& path) {
     return std::find(known.begin(), known.end(), extension) != known.end();
 }
 
-std::string sides(std::int64_t width, std::int64_t height) {
-    return std::to_string(width) + " x " + std::to_string(height);
+std::string text_of(const Companions::Sides& sides) {
+    return std::to_string(sides.width) + " x " + std::to_string(sides.height);
 }
 
 }  // namespace
@@ -59,11 +59,20 @@ std::string Companions::path_of(const Input& input) const {
         throw IoError(input.path + ": there is no " + what_ + " for it: " + (parent / stem).string() + ".*",
                       IoError::Kind::missing);
     if (std::next(first) != last)
-        throw IoError(input.path + ": two files are its " + what_ + ": " +
+        throw IoError(input.path + ": two files could be its " + what_ + ": " +
                           std::min(first->second, std::next(first)->second) + " and " +
                           std::max(first->second, std::next(first)->second),
                       IoError::Kind::unsupported);
     return first->second;
+}
+
+std::optional<std::string> Companions::own_path_of(const Input& input) const {
+    if (!directory_ || input.failure) return std::nullopt;
+    try {
+        return path_of(input);
+    } catch (const IoError&) {  // an error of the input, once it is read
+        return std::nullopt;
+    }
 }
 
 namespace {
@@ -82,69 +91,79 @@ io::DecodeOptions stored(io::DecodeOptions options) {
 std::uint64_t page_of(const Input& input, const std::string& path, std::uint64_t found, std::uint64_t pages) {
     if (found == 1) return 0;
     if (found != pages)
-        throw IoError(path + ": has " + std::to_string(found) + " pages, the image " + std::to_string(pages),
+        throw IoError(path + ": has " + std::to_string(found) + " pages, but the image has " + std::to_string(pages),
                       IoError::Kind::unsupported);
-    return std::max<std::uint64_t>(1, input.page);
+    return input.page > 1 ? input.page : 0;
 }
 
 }  // namespace
 
-io::Image Companions::read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
-                           io::DecodeOptions options) const {
-    const std::string path = path_of(input);
-    options = stored(options);
+template <class Read>
+io::Image Companions::read_page(const Input& input, const std::string& path, const Sides& sides,
+                                io::DecodeOptions options, const Read& read) const {
+    const std::string start = input.path + ": its ";
+    options.sides = [&](std::uint64_t width, std::uint64_t height) {  // before it is turned upright
+        const Sides found{static_cast<std::int64_t>(width), static_cast<std::int64_t>(height), 0};
+        if (!sides.alike(found) && !sides.alike({found.height, found.width, 0})) refuse(found, path, input, sides);
+    };
+    std::error_code failed;
+    const bool known = fs::is_regular_file(path, failed);  // what else there is comes once, and says its pages then
     io::Image found;
     try {
-        found = io::read_image(path, options);
-        options.page = page_of(input, path, found.pages, pages);
-        if (options.page > 1) found = io::read_image(path, options);
+        if (known) {
+            options.pages = io::probe_pages(path, options.most_page_bytes);
+            options.page = page_of(input, path, options.pages->pages.size(), sides.pages);
+        }
+        found = read(options);
+        if (!known && (options.page = page_of(input, path, found.pages, sides.pages)) > 1) found = read(options);
     } catch (const IoError& error) {
-        throw IoError(input.path + ": its " + what_ + ": " + error.what(), error.kind());
+        const std::string words = error.what();
+        if (words.rfind(start, 0) == 0) throw;  // it was compared with the image
+        throw IoError(start + what_ + ": " + words, error.kind());
     }
-    validate(found, path, input, width, height);
+    if (!found.pixels.empty()) validate(found, path, input, sides);
     return found;
 }
 
-io::Image Companions::read_strips(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
-                                  io::DecodeOptions options, io::Strips strips) const {
+io::Image Companions::read(const Input& input, const Sides& sides, const io::DecodeOptions& options) const {
     const std::string path = path_of(input);
-    std::error_code failed;
-    if (!fs::is_regular_file(path, failed)) return read(input, width, height, pages, options);  // which comes once
-    options = stored(options);
+    return read_page(input, path, sides, stored(options),
+                     [&](const io::DecodeOptions& page) { return io::read_image(path, page); });
+}
+
+io::Image Companions::read_strips(const Input& input, const Sides& sides, const io::DecodeOptions& options,
+                                  io::Strips strips) const {
+    const std::string path = path_of(input);
     strips.take = [&, take = strips.take](const io::Image& strip, std::uint64_t row) {
-        if (row == 0) validate(strip, path, input, width, height);
+        if (row == 0) validate(strip, path, input, sides);
         take(strip, row);
     };
-    options.strips = &strips;
-    io::Image found;
-    try {
-        options.page = page_of(input, path, io::probe_pages(path)->pages.size(), pages);
-        found = io::read_image(path, options);
-    } catch (const IoError& error) {
-        const std::string words = error.what(), begin = input.path + ": its ";
-        if (words.rfind(begin, 0) == 0) throw;  // it was validated
-        throw IoError(begin + what_ + ": " + words, error.kind());
-    }
-    if (!found.pixels.empty()) validate(found, path, input, width, height);
-    return found;
+    std::error_code failed;
+    const bool comes_once = !fs::is_regular_file(path, failed);
+    return read_page(input, path, sides, stored(options), [&](io::DecodeOptions page) {
+        page.strips = comes_once ? nullptr : &strips;
+        return io::read_image(path, page);
+    });
 }
 
-void Companions::validate(const io::Image& found, const std::string& path, const Input& input, std::int64_t width,
-                          std::int64_t height) const {
-    const std::string start = input.path + ": its " + what_ + " " + path;
+void Companions::refuse(const Sides& found, const std::string& path, const Input& input, const Sides& sides) const {
+    const bool turned = sides.alike({found.height, found.width, 0});
+    throw IoError(input.path + ": its " + what_ + " " + path + " has " + text_of(found) +
+                      " pixels, but the image has " + text_of(sides) +
+                      (turned ? ": it needs the orientation in which the image is shown" : ""),
+                  IoError::Kind::unsupported);
+}
+
+void Companions::validate(const io::Image& found, const std::string& path, const Input& input,
+                          const Sides& sides) const {
     const bool strip = found.width > 0;
-    const std::int64_t across = strip ? static_cast<std::int64_t>(found.width) : found.pixels.cols;
-    const std::int64_t down = strip ? static_cast<std::int64_t>(found.height) : found.pixels.rows;
-    if (across != width || down != height) {
-        const bool turned = across == height && down == width;
-        throw IoError(start + " has " + sides(across, down) + " pixels, the image " + sides(width, height) +
-                          (turned ? ": it must lie as the image is shown" : ""),
-                      IoError::Kind::unsupported);
-    }
+    const Sides own{strip ? static_cast<std::int64_t>(found.width) : found.pixels.cols,
+                    strip ? static_cast<std::int64_t>(found.height) : found.pixels.rows, 0};
+    if (!sides.alike(own)) refuse(own, path, input, sides);
     if (found.pixels.channels() != 1)
-        throw IoError(start + " has " +
+        throw IoError(input.path + ": its " + what_ + " " + path + " has " +
                           std::to_string(found.samples == Samples::gray_alpha ? 2 : found.pixels.channels()) +
-                          " channels: one is wanted",
+                          " channels: it must have one",
                       IoError::Kind::unsupported);
 }
 

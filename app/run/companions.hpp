@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,21 +25,32 @@ class Companions {
     Companions(std::string path, const char* what);
 
     bool any() const { return !path_.empty(); }
+    /// Path of the companion of an input, if a directory has one per input; nothing if there is none.
+    std::optional<std::string> own_path_of(const Input& input) const;
+    /// Sides of an image, and how many pages its file has.
+    struct Sides {
+        std::int64_t width, height;
+        std::uint64_t pages;
+        bool alike(const Sides& other) const { return width == other.width && height == other.height; }
+    };
     /// Reads that of an input whose image has these sides and pages; the one page of a file serves all of an input.
     /// Throws IoError, which names both, where there is none or several, it cannot be read, or has other sides, pages
-    /// or several channels.
-    io::Image read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
-                   io::DecodeOptions options) const;
-    /// Reads it in strips where its format lets it be, and it is a regular file; else whole. `take` gets strips that
-    /// are those of such an image. Throws as `read`.
-    io::Image read_strips(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
-                          io::DecodeOptions options, io::Strips strips) const;
+    /// or several channels: of other sides it is not decoded.
+    io::Image read(const Input& input, const Sides& sides, const io::DecodeOptions& options) const;
+    /// Reads it in strips if it is a regular file of a format that allows strips; else whole. `take` gets these strips.
+    /// Throws as `read`.
+    io::Image read_strips(const Input& input, const Sides& sides, const io::DecodeOptions& options,
+                          io::Strips strips) const;
 
   private:
     std::string path_of(const Input& input) const;
+    /// Reads the page for that of an input, by `read`, which takes options. Throws IoError.
+    template <class Read>
+    io::Image read_page(const Input& input, const std::string& path, const Sides& sides, io::DecodeOptions options,
+                        const Read& read) const;
+    [[noreturn]] void refuse(const Sides& found, const std::string& path, const Input& input, const Sides& sides) const;
     /// Checks an image, or a strip of it. Throws IoError.
-    void validate(const io::Image& found, const std::string& path, const Input& input, std::int64_t width,
-                  std::int64_t height) const;
+    void validate(const io::Image& found, const std::string& path, const Input& input, const Sides& sides) const;
 
     const std::string path_, what_;
     const bool directory_;

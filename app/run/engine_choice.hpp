@@ -1,4 +1,4 @@
-/// Choice between the CPU and the GPU under `auto`, made while the work goes on.
+/// Choice between the CPU and the GPU under `auto`, made during the work.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,13 @@ struct GpuTerms {
     double least_seconds = 0.6;
     /// Share of the threads' time that the CPU engine must take: with less of it the GPU hardly shortens the run.
     double least_share = 0.1;
-    /// Time of each thread by which the GPU is judged, after as long again as a context takes for what is done once.
+    /// Time of each thread after which the GPU is judged. It begins later by the time that a context takes, for work
+    /// that is done only once.
     double trial_seconds = 0.25;
 };
 
-/// Tells when the GPU is worth its context, and whether it was. Images to come are taken to be like those that were
-/// done; where the list goes on beyond what is known of it, at least as many are expected again.
+/// Tells when the GPU is worth its context, and whether it was. It assumes that later images are like those already
+/// measured. If the list is not complete yet, it expects at least as many images again.
 class EngineChoice {
   public:
     EngineChoice(const GpuTerms& terms, int threads) : terms_(terms), threads_(threads) {}
@@ -32,8 +33,8 @@ class EngineChoice {
         work.seconds += seconds;
     }
 
-    /// Whether to start the GPU, `elapsed` seconds after the beginning: `waiting` images are known to come; `more`: and
-    /// others that nobody has listed yet.
+    /// Returns whether to start the GPU, `elapsed` seconds after the beginning. `waiting`: images that are known to
+    /// come. `more`: whether there are others that are not listed yet.
     bool wants_gpu(double elapsed, std::uint64_t waiting, bool more) const {
         if (cpu_.images <= 0 || elapsed < terms_.start_seconds / 4) return false;
         const double left = std::max(static_cast<double>(waiting), more ? cpu_.images : 0);

@@ -43,7 +43,7 @@ std::vector<Task*> pointers(std::vector<Task>& tasks) {
     return all;
 }
 
-/// Runs a step. What it throws is the error of these tasks.
+/// Runs a step. Its exception becomes the error of these tasks.
 template <class Step>
 void attempt(const std::vector<Task*>& tasks, Step step) {
     try {
@@ -105,7 +105,7 @@ void EnginePool::begin_gpu() {
     } catch (const std::exception& error) {
         why = error.what();
     }
-    if (!why.empty()) console_.note("engine cpu, although there is a GPU: " + why);
+    if (!why.empty()) console_.note("using the CPU, although there is a GPU: " + why);
     if (!engine) return;
     const std::lock_guard lock(mutex_);
     gpu_.push_back(std::move(engine));
@@ -115,7 +115,7 @@ void EnginePool::begin_gpu() {
     on_gpu_ = true;
 }
 
-/// Takes account of what was done, and starts the GPU, or leaves it, where that is better.
+/// Records finished work, and starts or leaves the GPU if that is better.
 void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
     double bytes = 0;
     for (const Task& task : tasks) {
@@ -247,7 +247,7 @@ void EnginePool::try_again(Task& task, bool alone, StageClock& clock) {
             run_on(*engine, {&task});
         });
     };
-    // What others use there may be all that it lacks.
+    // Maybe it lacks only the memory that others use there.
     if (trouble_of(task).first == Trouble::memory) once_more([&] { return take_whole_gpu(); });
     const auto [trouble, why] = trouble_of(task);
     if (trouble == Trouble::none || !automatic()) return;
@@ -262,12 +262,12 @@ void EnginePool::pass_over_gpu(const std::string& why) {
         const std::lock_guard lock(mutex_);
         if (std::exchange(passed_over_, true)) return;
     }
-    console_.note("images too large for the GPU are measured by engine cpu: " + why);
+    console_.note("the CPU measures images that are too large for the GPU: " + why);
 }
 
 /// Leaves the rest to the CPU. Says why, once.
 void EnginePool::abandon_gpu(const std::string& why) {
-    if (leave_gpu()) console_.note("the rest is done by engine cpu: " + why);
+    if (leave_gpu()) console_.note("the CPU measures the remaining images: " + why);
 }
 
 /// Returns whether the GPU worked until now.
@@ -286,8 +286,8 @@ bool EnginePool::lane_is_free() const {
     return !exclusive_ && (!gpu_.empty() || made_ < lanes_);
 }
 
-/// A lane that is idle, or a new one; null where none could be made and those there are must do. The lock is open while
-/// one is made. Throws as make_engine where there is none at all.
+/// An idle lane, or a new one; null if none could be made, but others exist. The lock is open while a lane is made.
+/// Throws as make_engine if there is none at all.
 std::unique_ptr<Engine> EnginePool::take_lane(std::unique_lock<std::mutex>& lock) {
     if (!gpu_.empty()) {
         auto engine = std::move(gpu_.back());

@@ -50,17 +50,19 @@ class EnginePool {
     /// Whether the GPU works at present.
     bool on_gpu() const { return on_gpu_; }
 
-    /// Tells what is to come: `waiting` images, and `more` where the list goes on. Safe to call from several threads.
+    /// Tells how much work is left: `waiting` images, and `more` if the list is not complete. Safe to call from several
+    /// threads.
     void expect(std::uint64_t waiting, bool more);
 
-    /// Does the tasks, as Engine::run: an image of any size, or small ones. What the GPU lacks memory for is tried
-    /// again when nobody else uses it; what it cannot do goes to the CPU if the choice of an engine is ours, which is
-    /// said once. `alone`: no other image needs the cores. Throws nothing. Safe to call from several threads.
+    /// Does the tasks, as Engine::run: an image of any size, or small ones. If the GPU lacks memory for a task, the
+    /// task is tried again when nobody else uses the GPU. If the GPU cannot do it and the engine is `auto`, the task
+    /// goes to the CPU, and a note says so once. `alone`: no other image needs the cores. Throws nothing. Safe to call
+    /// from several threads.
     void run(std::vector<Task>& tasks, bool alone, StageClock& clock);
 
     class StripTask;
-    /// Begins the analysis of an image that comes in strips, as Engine::analyze_strips, on an engine of its own. What
-    /// the GPU cannot count so goes to the CPU if the choice of an engine is ours. Throws as make_engine too.
+    /// Begins the analysis of an image that comes in strips, as Engine::analyze_strips, on an engine of its own. If the
+    /// GPU cannot count it in strips and the engine is `auto`, the CPU does it. Also throws as make_engine.
     StripTask analyze_strips(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                              const Normalization* copies, bool alone);
     /// Takes note that the GPU failed amid an image. Returns whether the CPU does the rest: the choice is ours.

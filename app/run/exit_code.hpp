@@ -3,13 +3,15 @@
 
 namespace gpuhist::app {
 
-/// Exit code of a command. Where several things went wrong the engine comes before output, output before inputs.
+/// Exit code of a command. After several errors, that of the engine comes before output, and output before inputs.
 enum ExitCode : int {
     all_done = 0,
     inputs_failed = 1,
     usage_error = 2,
     engine_failed = 3,
     output_failed = 4,
+    policy_broken = 5,   ///< by the images that a gate looked at
+    data_refused = 65,   ///< EX_DATAERR: parts, a manifest or a table are missing or damaged; nothing was written
     output_locked = 75,  ///< EX_TEMPFAIL: another process is writing there, so that later is another matter
     was_interrupted = 130
 };

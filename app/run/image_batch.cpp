@@ -47,7 +47,7 @@ void Measurer::Images::read(Outcome& outcome) {
             spare_.pop_back();
         }
         measurer_.read(image, held_, share_, clock_);
-        const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view, measurer_.options_);
+        const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view, image.file, measurer_.options_);
         if (more > 0) share_.require(share_.bytes() + more);
         if (!image.in_strips) {
             measurer_.read_mask(image, share_);

@@ -7,20 +7,36 @@
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/reduce.hpp"
 #include "run/image_task.hpp"
+#include "run/weights.hpp"
 
 namespace gpuhist::app {
-namespace {
 
-/// Reason why the engine makes no normalized copy of an image, or nothing: bands have no luma.
-std::string no_copy(const io::Image& file, const Normalization& normalization) {
+/// Reason why an image has no normalized copy, or nothing: bands have no luma, and no lookup table.
+std::string Measurer::no_copy(const io::Image& file, Depth depth) const {
     const bool bands = file.samples == Samples::bands || file.samples == Samples::color_bands;
+    if (options_.tables_from.empty() && options_.normalization.fill)
+        if (std::string why =
+                fill_refusal(normalized_depth(depth, options_.normalization), *options_.normalization.fill);
+            !why.empty())
+            return "--fill: " + why;
+    if (luts_) {
+        if (bands) return "lookup tables don't exist for bands";
+        const auto is_of_depth = [depth](const LutSet& tables) { return tables.depth == depth; };
+        if (std::any_of(luts_->begin(), luts_->end(), is_of_depth)) return {};
+        return std::string("lookup tables don't exist for ") + to_string(depth) + " images";
+    }
+    const Normalization& normalization = options_.normalization;
     if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
-        return std::string("by ") + to_string(normalization.mode) +
-               " of bands together, which have no luma: give --channels separate";
+        return std::string(to_string(normalization.mode)) +
+               " can't use one table for all bands, because they have no luma: give --channels separate";
     return {};
 }
 
-}  // namespace
+/// Leaves out the copy of an image that cannot have one, and nothing else of it.
+void Measurer::leave_out_copy(Image& image, const std::string& why) const {
+    image.outcome->not_written.push_back({"unsupported", image.outcome->input.path + ": " + why});
+    image.writes.normalized = false;
+}
 
 /// Memory that copies of an image take at most, in images: one is as large, as floats up to four times. Of floats one
 /// in f32 comes before that of another depth; one that is made smaller is there beside it.
@@ -39,29 +55,35 @@ cv::Mat Measurer::copy_of(const io::Image& file, Depth depth) const {
     return image;
 }
 
-void Measurer::reduce(cv::Mat& copy, Depth depth, const io::Image& file) const {
+void Measurer::reduce(Image& image) const {
     if (options_.copy_size == 0) return;
+    cv::Mat& copy = image.copy.pixels;
     const Sides sides{copy.cols, copy.rows}, wanted = reduced_sides(sides, options_.copy_size);
     if (wanted == sides) return;
     cv::Mat small(static_cast<int>(wanted.height), static_cast<int>(wanted.width), copy.type());
     ImageView from = io::view(copy);
     MutableImageView to = io::mutable_view(small);
-    from.depth = to.depth = depth;
-    gpuhist::reduce(from, to, file.alpha == io::Alpha::straight ? ReduceWeight::alpha : ReduceWeight::area,
-                    threads_of_copy_);
+    from.depth = to.depth = image.copy.depth;
+    Normalization normalization = options_.normalization;
+    normalization.fill = fill_of(image.view.depth);
+    const bool straight = image.file.alpha == io::Alpha::straight || divides(options_.validity, image.file);
+    reduce_copy(from, to, image.view, image.request, normalization, straight ? ReduceWeight::alpha : ReduceWeight::area,
+                threads_of_copy_);
     copy = small;
+}
+
+std::optional<double> Measurer::fill_of(Depth depth) const {
+    return luts_ ? luts_for(depth).fill : options_.normalization.fill;
 }
 
 const LutSet& Measurer::luts_for(Depth depth) const {
     for (const LutSet& tables : *luts_)
         if (tables.depth == depth) return tables;
-    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(depth) + " images");
+    throw InvalidArgument(no_copy({}, depth));
 }
 
 void Measurer::apply_luts(Image& image) const {
     const io::Image& file = image.file;
-    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
-        throw InvalidArgument("there is no lookup table for bands");
     const LutSet& tables = luts_for(image.view.depth);
     image.copy.depth = tables.copy_depth();
     image.copy.pixels = copy_of(file, image.copy.depth);
@@ -73,7 +95,9 @@ void Measurer::apply_luts(Image& image) const {
 void Measurer::apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
                           const MutableImageView& output) const {
     gpuhist::apply_luts(luts_for(view.depth), view, output, threads_of_copy_, samples);
-    settle_copy(view, request, options_.normalization.valid_only, output, threads_of_copy_);
+    Normalization normalization = options_.normalization;
+    normalization.fill = fill_of(view.depth);
+    settle_copy(view, request, normalization, output, threads_of_copy_);
 }
 
 /// Normalization of an image.
@@ -83,14 +107,8 @@ Normalization Measurer::normalization_of(const io::Image& file) const {
     return normalization;
 }
 
-/// Asks the engine for a copy, unless there is none.
+/// Asks the engine for a copy.
 void Measurer::ask_for_copy(Image& image, Job& job) const {
-    if (const std::string why = no_copy(image.file, options_.normalization); !why.empty()) {
-        image.outcome->not_written.push_back(
-            {"output", image.outcome->input.path + ": no normalized copy " + why + " is made"});
-        image.writes.normalized = false;
-        return;
-    }
     Copy& copy = image.copy;
     copy.depth = normalized_depth(image.file.depth, options_.normalization);
     copy.pixels = copy_of(image.file, copy.depth);

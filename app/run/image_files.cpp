@@ -22,7 +22,7 @@ io::NewFile ImageFiles::open_copy(const Input& input, Depth depth, Samples sampl
     return output_.open_file(input.output_name + copy_suffix(depth, samples));
 }
 
-/// Runs one writer. Returns what goes wrong, absent where nothing does.
+/// Runs one writer. Returns its failure, if any.
 std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::function<void()>& writer) const {
     try {
         writer();
@@ -30,6 +30,8 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
     } catch (const IoError& error) {
         const bool full = error.kind() == IoError::Kind::no_space;
         return Failure{full ? io::to_string(error.kind()) : "output", error.what()};
+    } catch (const InvalidArgument&) {  // a copy that cannot be, rather than one that cannot be written
+        return current_failure(path.string());
     } catch (...) {
         return Failure{"output", current_failure(path.string()).message};
     }
@@ -84,8 +86,8 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
     for (auto& [suffix, writer] : files) {
         const bool own = !single_ || &suffix == &files.back().first;
         pending.emplace_back(suffix, std::async(own ? std::launch::deferred : std::launch::async,
-                                                [this, name = stem + suffix, &writer = writer] {
-                                                    return attempt(output_.path() / name, [&] { writer(name); });
+                                                [this, name = stem + suffix, write = &writer] {
+                                                    return attempt(output_.path() / name, [&] { (*write)(name); });
                                                 }));
     }
     std::vector<std::string> written;

@@ -32,8 +32,8 @@ class ImageFiles {
     ImageFiles(const Options& options, OutputDirectory& output, bool single)
         : options_(options), output_(output), single_(single) {}
 
-    /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
-    /// of those that were.
+    /// Writes the requested files about an image. Names in the outcome the files that cannot be written. Returns the
+    /// suffixes of the others.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
                                    const io::PlotPanel& panel, Copy& copy, Samples samples) const;
     /// Begins the file of a normalized copy. Throws IoError.

@@ -26,10 +26,14 @@ class Measurer::Regions {
     void measure_rectangles();
 
   private:
-    static constexpr std::size_t most_at_once = 32;  ///< rectangles whose results are held
+    static constexpr std::size_t most_at_once = 32;     ///< rectangles whose results are held
+    static constexpr std::size_t most_formatted = 256;  ///< regions whose rows are formatted at once
 
     /// Rows of a region. Safe to call from several threads.
-    Formatted rows_of(const io::RegionInfo& region, Analysis& analysis) const;
+    Formatted rows_of(const io::RegionInfo& region, Analysis& analysis,
+                      const std::vector<FrequencyTable>& values) const;
+    /// Adds rows to the outcome. Returns false where the run ends.
+    bool add_rows(const Formatted& rows);
     void add_labels(std::vector<Region>& regions);
     std::vector<Rectangle> rectangles() const;
     void measure(const Rectangle* first, std::size_t count);
@@ -42,18 +46,42 @@ class Measurer::Regions {
     StageClock& clock_;
     const io::ImageResult about_;
     const bool pooled_;  ///< by names, over all images
+    /// Images wait for those before them, with the rows that they have in memory.
+    const std::uint64_t most_bytes_of_rows_ =
+        std::clamp<std::uint64_t>(measurer_.budget_.limit() / 256, 1 << 16, 1 << 20);
     std::uint64_t pooled_bytes_ = 0;
 };
 
-Formatted Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis) const {
-    name_channels(analysis, image_.file.samples);
+Formatted Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis,
+                                     const std::vector<FrequencyTable>& values) const {
+    name_channels(analysis, image_.file.samples, image_.file.bands);
     analysis.white = options_.white.value_or(image_.file.white);
-    const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
+    const std::vector<Statistics> rows = statistics(analysis, options_.statistics(), values);
     return measurer_.sinks_.format(io::record_of(about_, region, rows));
 }
 
-/// Takes note of a region for its group, and brings what is too much for memory to the file of values.
+bool Measurer::Regions::add_rows(const Formatted& rows) {
+    if (image_.outcome->end) return false;
+    try {
+        image_.outcome->regions.add(rows, measurer_.values_, most_bytes_of_rows_);
+        return true;
+    } catch (const IoError& error) {
+        image_.outcome->end = failure_of(error);  // of the file of values, which others need as well
+        return false;
+    }
+}
+
+/// Takes note of a region for its group, and brings what is too much for memory to the file of values. Of 8 and 16 bits
+/// a region has mostly fewer pixels than the type has values: its group keeps those that occur.
 void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values) {
+    for (ChannelAnalysis& channel : analysis.channels) channel.centroid_sums = {};  // a set has no coordinates
+    const DepthTraits& depth = traits_of(analysis.depth);
+    if (depth.counting == Counting::values && analysis.channels.front().pixels < depth.values)
+        for (ChannelAnalysis& channel : analysis.channels) {
+            if (!channel.counts.empty()) channel.values = frequencies_of(analysis.depth, channel.counts);
+            channel.counts = {};
+            values.push_back(channel.values);
+        }
     image_.regions.push_back({name, std::move(analysis), std::move(values)});
     pooled_bytes_ += image_.regions.back().memory_bytes();
     if (pooled_bytes_ <= most_held) return;
@@ -71,17 +99,22 @@ void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::v
 }
 
 void Measurer::Regions::add_labels(std::vector<Region>& regions) {
-    std::vector<Formatted> rows(regions.size());
-    const auto work = [&](std::size_t i) {
-        Region& region = regions[i];
-        rows[i] = rows_of({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
-                          region.analysis);
-    };
-    if (measurer_.threads_of_copy_ > 1)
-        tbb::parallel_for(std::size_t{0}, regions.size(), work);
-    else
-        for (std::size_t i = 0; i < regions.size(); ++i) work(i);
-    for (const Formatted& one : rows) image_.outcome->formatted += one;
+    for (std::size_t first = 0; first < regions.size(); first += most_formatted) {
+        std::vector<Formatted> rows(std::min(most_formatted, regions.size() - first));
+        const auto work = [&](std::size_t i) {
+            Region& region = regions[first + i];
+            const std::string name = std::to_string(region.label);
+            rows[i] = rows_of({name, region.x, region.y, region.width, region.height, region.area, region.centroid_x,
+                               region.centroid_y},
+                              region.analysis, region.values);
+        };
+        if (measurer_.threads_of_copy_ > 1)
+            tbb::parallel_for(std::size_t{0}, rows.size(), work);
+        else
+            for (std::size_t i = 0; i < rows.size(); ++i) work(i);
+        for (const Formatted& one : rows)
+            if (!add_rows(one)) return;
+    }
     if (pooled_)
         for (Region& region : regions) pool(std::to_string(region.label), region.analysis, std::move(region.values));
 }
@@ -96,13 +129,13 @@ void Measurer::Regions::measure_labels() {
         share_.require(held + file_bytes + pixel_bytes);
     };
     const Input& input = image_.outcome->input;
-    const io::Image companion = labels.read(input, image_.view.width, image_.view.height, image_.file.pages, decode);
+    const io::Image companion = labels.read(input, {image_.view.width, image_.view.height, image_.file.pages}, decode);
     validate_labels(companion, input);
     clock_.enter(Stage::analyze);
     RegionOptions regions;
     regions.label_zero = options_.label_zero;
     regions.threads = measurer_.threads_of_copy_;
-    if (pooled_) regions.count_values = image_.file.samples;
+    if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
     regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
     const auto pixels = static_cast<std::uint64_t>(image_.view.packed_row_bytes() * image_.view.height);
     share_.require(share_.bytes() + std::min(regions.memory, pixels));
@@ -120,7 +153,8 @@ std::vector<Rectangle> Measurer::Regions::rectangles() const {
     for (const Rectangle& one : own->second) {
         for (const Rectangle& other : options_.rectangles)
             if (other.name == one.name)
-                throw InvalidArgument("two rectangles are called '" + one.name + "', of --roi and of --rois");
+                throw InvalidArgument("two rectangles have the name '" + one.name +
+                                      "', one of --roi and one of --rois");
         all.push_back(one);
     }
     return all;
@@ -154,12 +188,14 @@ void Measurer::Regions::measure(const Rectangle* first, std::size_t count) {
         if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
         const Rectangle& one = inside[i];
         const auto area = static_cast<std::uint64_t>(one.width * one.height);
-        image_.outcome->formatted += rows_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]);
-        const bool counted = pooled_ && traits_of(view.depth).counting == Counting::bins;
-        if (pooled_)
-            pool(one.name, found[i],
-                 counted ? count_frequencies(tasks[i].job.image, nullptr, image_.request, image_.file.samples)
-                         : std::vector<FrequencyTable>());
+        std::vector<FrequencyTable> values;
+        if ((pooled_ || options_.robust) && traits_of(view.depth).counting == Counting::bins)
+            values = count_frequencies(tasks[i].job.image, nullptr, image_.request, image_.file.samples);
+        find_centroids(tasks[i].job.image, one.x, one.y, image_.request, found[i], measurer_.threads_of_copy_);
+        const double x = static_cast<double>(one.x) + static_cast<double>(one.width - 1) / 2,
+                     y = static_cast<double>(one.y) + static_cast<double>(one.height - 1) / 2;
+        if (!add_rows(rows_of({one.name, one.x, one.y, one.width, one.height, area, x, y}, found[i], values))) return;
+        if (pooled_) pool(one.name, found[i], std::move(values));
     }
 }
 

@@ -1,5 +1,7 @@
 #include "run/image_request.hpp"
 
+#include <algorithm>
+
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/io/report.hpp"
 
@@ -13,14 +15,19 @@ std::string percents(const Percentiles& percentiles) {
     return text;
 }
 
-std::string validity_text(const Validity& validity, bool nodata_of_file) {
+std::string validity_text(const ImageRequest& request) {
+    const Validity& validity = request.validity;
     const auto of = [](const std::optional<Channel>& channel) {
         return channel ? std::string(to_string(*channel)) + ":" : std::string();
     };
-    std::string text = nodata_of_file ? "tag " : "";
+    std::string text = request.masks_of_file ? "" : "none ";
+    if (request.nodata_of_file) text += "tag ";
     for (const auto& [channel, value] : validity.nodata) text += of(channel) + io::shortest(value) + " ";
+    for (const auto& [band, value] : validity.nodata_of_bands) text += band + ":" + io::shortest(value) + " ";
     for (const auto& [channel, lowest, highest] : validity.valid)
         text += of(channel) + io::shortest(lowest) + "," + io::shortest(highest) + " ";
+    for (const auto& [band, lowest, highest] : validity.valid_of_bands)
+        text += band + ":" + io::shortest(lowest) + "," + io::shortest(highest) + " ";
     return text + (validity.nodata_any ? "any " : "");
 }
 
@@ -30,10 +37,41 @@ std::optional<double> nodata_of(const io::Image& image, std::string& problem) {
     problem = image.nodata_problem;
     if (!image.nodata) return std::nullopt;
     const auto held = nodata_in(image.depth, *image.nodata);
-    if (held && (traits_of(image.depth).floating || *held == *image.nodata)) return image.nodata;
-    problem = "its nodata tag says " + io::shortest(*image.nodata) + ", which is no value of " +
+    if (held) return image.nodata;
+    problem = "its nodata tag says " + io::shortest(*image.nodata) + ", which is not a value of " +
               to_string(image.depth) + " samples";
     return std::nullopt;
+}
+
+std::string no_channel_of_rules(const std::string& name) {
+    const auto channel = channel_of(name);
+    if (!name.empty() && channel != Channel::luma && channel != Channel::all) return {};
+    return "'" + name + "' is not a channel of a file: give gray, red, green, blue, alpha, c0 to c" +
+           std::to_string(most_channels - 1) + ", extra1 to extra" + std::to_string(most_channels - 3) +
+           ", or the name of a band";
+}
+
+void add_nodata(Validity& validity, const std::optional<std::string>& name, double value) {
+    const auto channel = name ? channel_of(*name) : std::nullopt;
+    if (name && !channel)
+        validity.nodata_of_bands.push_back({*name, value});
+    else
+        validity.nodata.push_back({channel, value});
+}
+
+void add_valid(Validity& validity, const std::optional<std::string>& name, double lowest, double highest) {
+    const auto channel = name ? channel_of(*name) : std::nullopt;
+    if (name && !channel)
+        validity.valid_of_bands.push_back({*name, lowest, highest});
+    else
+        validity.valid.push_back({channel, lowest, highest});
+}
+
+bool ImageRequest::rules_name_channels() const {
+    const auto named = [](const auto& rule) { return rule.channel.has_value(); };
+    return !validity.nodata_of_bands.empty() || !validity.valid_of_bands.empty() ||
+           std::any_of(validity.nodata.begin(), validity.nodata.end(), named) ||
+           std::any_of(validity.valid.begin(), validity.valid.end(), named);
 }
 
 AnalysisRequest ImageRequest::without_rules() const {
@@ -42,17 +80,21 @@ AnalysisRequest ImageRequest::without_rules() const {
     request.range = histogram.range;
     request.percentiles = percentiles;
     request.measures = measures;
+    request.measures.reduce_to(static_cast<std::uint32_t>(quality_scale));
+    if (white) request.measures.refer_to(*white);
     return request;
 }
 
 void ImageRequest::add_to(std::map<std::string, std::string>& fingerprint) const {
     const auto& range = histogram.range;
     fingerprint["--percentile-columns"] = percents(percentiles);
+    fingerprint["--robust or --clip-sigma"] = robust ? io::shortest(clip_sigma) : "";
     fingerprint["--bins"] = std::to_string(histogram.bins);
     fingerprint["--range"] = range ? io::shortest(range->lower) + "," + io::shortest(range->upper) : "";
     fingerprint["--white"] = white ? io::shortest(*white) : "";
-    fingerprint["--nodata, --valid or --nodata-any"] = validity_text(validity, nodata_of_file);
+    fingerprint["--nodata, --valid or --nodata-any"] = validity_text(*this);
     fingerprint["--quality"] = measures.text();
+    fingerprint["--quality-scale"] = quality_scale > 0 ? std::to_string(quality_scale) : "";
     fingerprint["--alpha"] = alpha_text(validity);
 }
 

@@ -1,6 +1,7 @@
-// What is asked of every image of a run, by the command and by Python.
+// Request for every image of a run, from the command or from Python.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "gpuhist/histogram.hpp"
 #include "gpuhist/io/image.hpp"
 #include "gpuhist/request.hpp"
+#include "gpuhist/statistics.hpp"
 
 namespace gpuhist::app {
 
@@ -15,18 +17,35 @@ namespace gpuhist::app {
 /// why, in words, or empty where the file says nothing.
 std::optional<double> nodata_of(const io::Image& image, std::string& problem);
 
+/// Reason why rules for valid samples cannot name such a channel, or nothing: those that are made of others. Any name
+/// may be that of a band.
+std::string no_channel_of_rules(const std::string& name);
+/// Adds a value that is nodata, or an interval of valid ones, in the channel of that name; absent: in all but alpha.
+void add_nodata(Validity& validity, const std::optional<std::string>& name, double value);
+void add_valid(Validity& validity, const std::optional<std::string>& name, double lowest, double highest);
+
 /// Request for every image, whatever its depth.
 struct ImageRequest {
     HistogramOptions histogram;
-    Percentiles percentiles;      ///< that have a column
-    std::optional<double> white;  ///< value that stands for white in every image; absent: the image's own
-    Validity validity;            ///< which samples are valid
-    Measures measures;            ///< of whole images
-    bool nodata_of_file = false;  ///< beside its values the one that a file says stands for no data
+    Percentiles percentiles;         ///< that have a column
+    bool robust = false;             ///< robust numbers have columns
+    double clip_sigma = 3;           ///< of these
+    std::optional<double> white;     ///< value that stands for white in every image; absent: the image's own
+    Validity validity;               ///< which samples are valid
+    Measures measures;               ///< of whole images
+    std::int64_t quality_scale = 0;  ///< longest side of the images whose sharpness and noise are measured; 0: any
+    bool nodata_of_file = true;      ///< beside its values the one that a file says stands for no data
+    bool masks_of_file = true;       ///< pixels that a file masks are excluded
 
+    /// Numbers that have columns.
+    StatisticsRequest statistics() const {
+        return {percentiles, robust ? std::optional<double>(clip_sigma) : std::nullopt};
+    }
+    /// Whether rules for valid samples name channels.
+    bool rules_name_channels() const;
     /// Request for an analysis, without the rules for valid samples, which follow from the file too.
     AnalysisRequest without_rules() const;
-    /// Adds what changes results, by option, to the fingerprint of a run.
+    /// Adds all settings that change results, by option, to the fingerprint of a run.
     void add_to(std::map<std::string, std::string>& fingerprint) const;
 };
 

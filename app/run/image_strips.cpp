@@ -8,6 +8,7 @@
 #include "gpuhist/io/opencv.hpp"
 #include "run/interruption.hpp"
 #include "run/remarks.hpp"
+#include "run/weights.hpp"
 
 namespace gpuhist::app {
 
@@ -49,10 +50,11 @@ void Measurer::InStrips::begin(const io::Image& strip) {
     image_.file.pixels.release();
     image_.file.mask.release();
     image_.view = io::masked_view(strip);
+    image_.masked_by_file = image_.view.mask != nullptr;
     clock_.enter(Stage::memory);
     const bool bins = traits_of(image_.view.depth).counting == Counting::bins;
     share_.require(share_.bytes() + (bins ? counting_bytes(image_.view) : 0) +
-                   analysis_bytes(image_.view, measurer_.options_));
+                   analysis_bytes(image_.view, image_.file, measurer_.options_));
     image_.view.data = nullptr;
     image_.view.width = static_cast<std::int64_t>(strip.width);
     image_.view.height = static_cast<std::int64_t>(strip.height);
@@ -77,7 +79,7 @@ void Measurer::InStrips::open_mask() {
         share_.require(held + file_bytes + pixel_bytes + std::max(rows, pixel_bytes < pixels ? rows : pixels));
     };
     given_.emplace([this, decode, width = view.width, height = view.height](const io::Strips& strips) {
-        return measurer_.masks_.read_strips(image_.outcome->input, width, height, image_.file.pages, decode, strips);
+        return measurer_.masks_.read_strips(image_.outcome->input, {width, height, image_.file.pages}, decode, strips);
     });
     static constexpr std::uint8_t some = 0;
     image_.view.mask = &some;  // strips have theirs
@@ -94,6 +96,7 @@ void Measurer::InStrips::begin_analysis() {
 
 void Measurer::InStrips::end_analysis() {
     image_.outcome->engine = task_->engine();
+    if (given_ && given_->zero_is_white()) image_.outcome->remarks.push_back(remark_on_white_mask());
     measurer_.name(image_, image_.file);
     if (!image_.writes.normalized || measurer_.luts_) return task_.reset();
     image_.outcome->add(remarks_on_copy(image_.analysis, normalization_, measurer_.options_.copies_asked()));
@@ -112,6 +115,7 @@ void Measurer::InStrips::wait() {
 }
 
 void Measurer::InStrips::work(const io::Image& strip, std::uint64_t row) {
+    divide_by_alpha(measurer_.options_.validity, strip);
     ImageView view = io::masked_view(strip);
     if (given_) intersect(view, given_->rows(static_cast<std::int64_t>(row), view.height, view.width));
     switch (pass_) {
@@ -157,7 +161,7 @@ void Measurer::InStrips::begin_copies() {
     write([&] {
         copy.file.emplace(measurer_.files_.open_copy(image_.outcome->input, copy.depth, image_.file.samples));
         if (image_.view.height > std::numeric_limits<int>::max())
-            throw IoError(copy.file->path().string() + ": not written, a copy of " +
+            throw IoError(copy.file->path().string() + ": not written: a copy of " +
                           std::to_string(image_.view.height) + " rows is too large");
         const cv::Size sides(static_cast<int>(image_.view.width), static_cast<int>(image_.view.height));
         rows_ = io::encode_rows(*copy.file, sides, type_, image_.file.samples, copy.depth);

@@ -14,8 +14,8 @@
 
 namespace gpuhist::app {
 
-/// Image that is measured while it is decoded: each strip on another thread, while the next one is decoded. It comes as
-/// often as the engine wants it, once more where its values are counted, and last where a copy of it is written.
+/// Image that is measured while it is decoded: each strip on another thread, while the next one is decoded. The strips
+/// come as often as the engine needs them, once more if values are counted, and once more if a copy is written.
 class Measurer::InStrips {
   public:
     InStrips(Measurer& measurer, Image& image, MemoryBudget::Share& share, StageClock& clock)
@@ -34,7 +34,7 @@ class Measurer::InStrips {
     void open_mask();
     void begin_analysis();
     void end_analysis();
-    /// Waits for the strip before. What a GPU did that fails is done anew where that may be.
+    /// Waits for the previous strip. If a GPU fails, its work is done again where that is allowed.
     void wait();
     void work(const io::Image& strip, std::uint64_t row);
     void analyze(const ImageView& view);
@@ -48,6 +48,8 @@ class Measurer::InStrips {
         try {
             step();
         } catch (const IoError&) {
+            image_.copy.error = std::current_exception();
+        } catch (const InvalidArgument&) {
             image_.copy.error = std::current_exception();
         }
     }

@@ -9,17 +9,17 @@
 #include "gpuhist/io/plot.hpp"
 #include "run/image_batch.hpp"
 #include "run/image_strips.hpp"
-#include "run/interruption.hpp"
 #include "run/remarks.hpp"
+#include "run/run_state.hpp"
 #include "run/weights.hpp"
 
 namespace gpuhist::app {
 
-std::uint64_t analysis_bytes(const ImageView& view, const Options& options) {
+std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const Options& options) {
     const Validity all;
     const auto pixels = static_cast<std::uint64_t>(view.pixels());
     const std::uint64_t valid =
-        options.masks.empty() && !view.mask && !options.nodata_of_file && options.validity == all ? 0
+        options.masks.empty() && !view.mask && !(options.nodata_of_file && file.nodata) && options.validity == all ? 0
         : traits_of(view.depth).floating ? pixels * static_cast<std::uint64_t>(view.channels) * sample_bytes(view.depth)
                                          : 2 * pixels;  // as floats with NaN, or masks
     const std::uint64_t tables = traits_of(view.depth).counting == Counting::sorted ? sorting_bytes(view) : 0;
@@ -33,14 +33,25 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
       files_(options, output, single),
       masks_(options.masks, "mask"),
       labels_(options.labels, "label image"),
-      rectangles_(options.rectangles_from.empty() ? std::map<std::string, std::vector<Rectangle>>()
-                                                  : read_rectangles(options.rectangles_from)),
+      companion_stamps_(options.shard.has_value()),
+      rectangles_(options.rectangles_from.empty() ? std::map<std::string, std::vector<Rectangle>>() : read_data([&] {
+          return read_rectangles(options.rectangles_from);
+      })),
       engines_(engines),
       budget_(budget),
       sinks_(sinks),
       times_(times),
       single_(single),
       threads_of_copy_(single ? threads : 1) {}
+
+Stamp Measurer::stamp_of(const Input& input) const {
+    std::vector<std::string> companions;
+    for (const Companions* one : {&masks_, &labels_})
+        if (const auto path = one->own_path_of(input)) companions.push_back(*path);
+    Stamp stamp = app::stamp_of(input);
+    companion_stamps_.add(companions, stamp);
+    return stamp;
+}
 
 void Measurer::reuse_memory(std::size_t bytes) {
     pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
@@ -74,16 +85,16 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     const bool normalized = image.writes.normalized;
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
+    decode.masks = options_.masks_of_file;
     static const std::uint64_t machine_memory = available_memory();
     decode.page = input.page;
     decode.pages = input.pages;
     const bool once = !options_.linked || single_;  // what a pipe brings is gone
     decode.max_pipe_bytes = once && !input.found ? budget_.limit() : 0;
-    decode.while_reading = end_if_interrupted;
     decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
         if (file_bytes > machine_memory)
             throw IoError(
-                input.path + ": its " + std::to_string(file_bytes) + " bytes are more than the memory there is",
+                input.path + ": its " + std::to_string(file_bytes) + " bytes are more than the memory of this machine",
                 IoError::Kind::memory);
         clock.enter(Stage::memory);
         share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
@@ -104,7 +115,9 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         image.view.width = static_cast<std::int64_t>(image.file.width);
         image.view.height = static_cast<std::int64_t>(image.file.height);
     } else {
+        divide_by_alpha(options_.validity, image.file);
         image.view = io::masked_view(image.file);
+        image.masked_by_file = image.view.mask != nullptr;
     }
 }
 
@@ -118,32 +131,35 @@ std::uint64_t Measurer::whole_bytes(Depth depth) const {
 std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const {
     const DepthTraits& depth = traits_of(facts.depth);
     if (options_.engine == "cuda" && depth.counting != Counting::values)
-        return std::string("engine cuda measures ") + depth.name + " whole";
+        return std::string("engine cuda needs ") + depth.name + " in one piece";
     if (options_.regions_asked()) return "its regions are measured";
-    if (masks_.any() && facts.turned) return "its mask lies as it is shown, and it is stored otherwise";
+    if (masks_.any() && facts.turned)
+        return "its mask has the orientation in which it is shown, but it is stored rotated";
     if (!copied) return {};
-    const std::string copy = "a normalized copy is made of it, and ";
-    if (facts.turned) return copy + "it is to be turned";
-    if (facts.bands) return copy + "it has bands";
-    if (options_.copy_size > 0) return copy + "that is to be made smaller";
+    const std::string copy = "its normalized copy ";
+    if (facts.turned) return copy + "is to be rotated";
+    if (facts.bands) return copy + "has bands";
+    if (options_.copy_size > 0) return copy + "is to be made smaller";
     if (luts_) return {};
     const NormalizeMode mode = options_.normalization.mode;
     if (!needs_whole(facts.depth, mode)) return {};
-    if (depth.counting == Counting::sorted) return copy + "it is of " + depth.name;
-    if (traits_of(mode).by_place) return copy + to_string(mode) + " needs its pixels together";
-    return copy + to_string(mode) + " counts " + depth.name + " once more";
+    if (depth.counting == Counting::sorted) return copy + "is made from " + depth.name;
+    if (traits_of(mode).by_place) return copy + "by " + to_string(mode) + " needs all pixels at once";
+    return copy + "by " + to_string(mode) + " counts " + depth.name + " once more";
 }
 
-/// Says of the analysis what the file says.
+/// Gives the analysis the names and the white of the file.
 void Measurer::name(Image& image, const io::Image& file) const {
-    name_channels(image.analysis, file.samples);
+    name_channels(image.analysis, file.samples, file.bands);
     image.analysis.white = options_.white.value_or(file.white);
 }
 
-/// Whether the values of an f32 image are counted: for a set, for whoever keeps them, and for pictures that need them.
+/// Returns whether the values of an f32 image are counted: for a set, for callers that keep them, for robust numbers,
+/// and for pictures that need them.
 bool Measurer::needs_values(const Image& image) const {
     const bool drawn = image.writes.plot || options_.table_of(image.outcome->input);
-    return summed_ || values_kept_ || (drawn && io::plot_needs_values(image.analysis, options_.plots.range));
+    return summed_ || values_kept_ || options_.robust ||
+           (drawn && io::plot_needs_values(image.analysis, options_.plots.range));
 }
 
 /// Facts about an image that was analyzed.
@@ -155,7 +171,6 @@ io::ImageInfo Measurer::info_of(const Image& image) const {
             image.analysis.white,
             io::to_string(image.file.alpha),
             io::to_string(image.file.damage),
-            image.file.bands,
             image.file.pages};
 }
 
@@ -166,8 +181,8 @@ Writes Measurer::writes_of(Outcome& outcome) const {
         if (outcome.names == Names::taken && pass_ == 1)
             outcome.not_written.push_back(
                 {"output", outcome.input.path +
-                               ": its files are not written, an input before it, of another path, has "
-                               "theirs under the name " +
+                               ": its files are not written: an earlier input with another path has files "
+                               "called " +
                                outcome.input.output_name});
         writes = {writes.stats, false, false, false};
     }
@@ -176,7 +191,7 @@ Writes Measurer::writes_of(Outcome& outcome) const {
     return writes;
 }
 
-/// Sets what is asked of the engine.
+/// Sets the request for the engine.
 void Measurer::prepare(Image& image) const {
     if (const DepthTraits& depth = traits_of(image.view.depth); depth.floating && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
@@ -185,6 +200,8 @@ void Measurer::prepare(Image& image) const {
     image.request.detail = detail_;
     if (pass_ == 2) image.request.measures = {};  // they are known from the first
     image.request.validity = validity_of(image);
+    if (!image.writes.normalized) return;
+    if (const std::string why = no_copy(image.file, image.view.depth); !why.empty()) leave_out_copy(image, why);
 }
 
 /// Reads the mask of an image, once there is memory for it.
@@ -195,8 +212,10 @@ void Measurer::read_mask(Image& image, MemoryBudget::Share& share) const {
     decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
         share.require(held + pixels + file_bytes + pixel_bytes);
     };
-    image.mask =
-        mask_of(masks_.read(image.outcome->input, image.view.width, image.view.height, image.file.pages, decode));
+    const io::Image mask =
+        masks_.read(image.outcome->input, {image.view.width, image.view.height, image.file.pages}, decode);
+    image.mask = mask_of(mask);
+    if (mask.zero_is_white) image.outcome->remarks.push_back(remark_on_white_mask());
     intersect(image.view, image.mask.data());
     share.require(held + pixels);
 }
@@ -207,17 +226,43 @@ std::shared_ptr<const Validity> Measurer::validity_of(Image& image) const {
     if (options_.nodata_of_file) {
         std::string problem;
         if (const auto value = nodata_of(image.file, problem)) validity.nodata.push_back({std::nullopt, *value});
-        if (!problem.empty()) image.outcome->remarks.push_back({"nodata tag", problem + ": no sample is it"});
+        if (!problem.empty()) image.outcome->remarks.push_back({"nodata tag", problem + ": no sample has it"});
     }
-    for (const auto& [channel, value] : options_.validity.nodata) {
-        if (nodata_in(depth, value)) continue;
-        const std::string text = "--nodata " + io::shortest(value) + " is no value of " + to_string(depth) + " samples";
-        if (single_) throw InvalidArgument(text);
-        image.outcome->remarks.push_back({"nodata", text + ": nothing is it"});
-    }
+    const auto check = [&](double value) {
+        if (nodata_in(depth, value)) return;
+        image.outcome->remarks.push_back({"nodata", "--nodata " + io::shortest(value) + " is not a value of " +
+                                                        to_string(depth) + " samples: no sample has it"});
+    };
+    for (const auto& [channel, value] : options_.validity.nodata) check(value);
+    for (const auto& [band, value] : options_.validity.nodata_of_bands) check(value);
+    const std::vector<std::string> names = names_of_samples(image.view, image.file.bands);
+    image.outcome->add(remarks_on_rules(options_.validity, names));
+    validity = rules_for(image.view, names, validity);
     set_weight(validity, image.file);
     if (validity == Validity()) return nullptr;
     return std::make_shared<const Validity>(std::move(validity));
+}
+
+/// Counts the samples that are excluded because the file declares it. If another rule may exclude the same samples, a
+/// remark says that both do.
+void Measurer::count_excluded_by_file(Image& image) const {
+    const Validity& rules = options_.validity;
+    std::string problem;
+    const bool tag = options_.nodata_of_file && nodata_of(image.file, problem);
+    std::uint64_t nodata = 0, masked = 0;
+    for (const ChannelAnalysis& channel : image.analysis.channels) {
+        if (channel.channel == Channel::luma || channel.channel == Channel::alpha) continue;
+        nodata += tag ? channel.nodata : 0;
+        masked += image.masked_by_file ? channel.masked : 0;
+    }
+    const bool alone = (nodata == 0 || (rules.nodata.empty() && rules.nodata_of_bands.empty() && rules.valid.empty() &&
+                                        rules.valid_of_bands.empty())) &&
+                       (masked == 0 || (!masks_.any() && !traits_of(rules.alpha).excludes));
+    if (alone)
+        image.outcome->excluded_by_file = nodata + masked;
+    else
+        image.outcome->remarks.push_back(
+            {"nodata of files", "the file's own nodata and mask are excluded too: --nodata none includes them"});
 }
 
 /// The engine's task: to analyze the image, and to normalize it where that is asked.
@@ -237,8 +282,12 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     const Writes& writes = image.writes;
     if (writes.normalized && !image.in_strips) {
         clock.enter(Stage::analyze);
-        if (luts_) apply_luts(image);
-        reduce(image.copy.pixels, image.copy.depth, image.file);
+        try {
+            if (luts_) apply_luts(image);
+            reduce(image);
+        } catch (const InvalidArgument& error) {
+            leave_out_copy(image, error.what());
+        }
     }
     image.file.pixels.release();
     image.file.mask.release();
@@ -252,26 +301,23 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     io::ImageResult& result = outcome.result;
     result.index = input.index;
     result.info = info_of(image);
-    result.rows = statistics(image.analysis, options_.percentiles);
-    result.measured = image.analysis.measured;
+    result.rows = statistics(image.analysis, options_.statistics(), image.values);
+    if (!options_.measures.empty()) result.measures = measure_values(image.analysis);
     outcome.add(remarks_on(result, options_.white));
+    count_excluded_by_file(image);
     const bool table = options_.table_of(input);
     Histogram histogram;
     if (writes.histogram) histogram = gpuhist::histogram(image.analysis, options_.histogram);
     std::vector<io::PlotPanel> panels(1);  // one, which is empty where nothing is drawn
     io::PlotPanel& panel = panels.front();
-    if (writes.plot || table) {
-        panel = io::plot_panel(image.analysis, result.rows, options_.plots.range, image.values);
-        panel.bands = result.info.bands;
-    }
+    if (writes.plot || table) panel = io::plot_panel(image.analysis, result.rows, options_.plots.range, image.values);
     clock.enter(Stage::write);
     outcome.files = files_.write(outcome, writes, histogram, panel, image.copy, image.file.samples);
     std::string written;
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
-    const Formatted regions = std::exchange(outcome.formatted, sinks_.format(io::record_of(result)));
+    outcome.formatted = sinks_.format(io::record_of(result));
     if (!options_.measures.empty()) outcome.formatted += sinks_.format(io::quality_of(result));
-    outcome.formatted += regions;
     if (table)
         outcome.table = format_table(heading_of(result, options_.style), result.rows, panels, written, options_.style);
 }

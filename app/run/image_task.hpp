@@ -24,13 +24,14 @@
 #include "run/options.hpp"
 #include "run/outcome.hpp"
 #include "run/rectangles.hpp"
+#include "run/run_state.hpp"
 #include "run/stages.hpp"
 
 namespace gpuhist::app {
 
 /// Memory of an analysis beside pixels and counts: of samples that are sorted, and of parts of an image, up to three
 /// channels and their copy, where it has other than 1, 3 or 4; and of which samples are valid.
-std::uint64_t analysis_bytes(const ImageView& view, const Options& options);
+std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const Options& options);
 
 /// Bytes of small images that wait, and of sums of groups in memory.
 inline constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
@@ -56,7 +57,7 @@ class Measurer {
     Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
              const Sinks& sinks, StageTimes& times, bool single, int threads);
 
-    /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
+    /// From now on, pixels are in memory that is reused, and `bytes` of it are kept. It is pinned if a GPU works.
     void reuse_memory(std::size_t bytes);
     /// Counts of values of floats lie there.
     void keep_values(std::shared_ptr<io::FrequencyFile> values) { values_ = std::move(values); }
@@ -71,8 +72,16 @@ class Measurer {
     }
     /// Images are normalized by these LUTs from now on.
     void use_luts(std::vector<LutSet> luts) { luts_ = std::move(luts); }
+    /// Stamp of an input now, with those of its own mask and label image.
+    Stamp stamp_of(const Input& input) const;
+    /// Rectangles of the images that have their own, by the path of these.
+    const std::map<std::string, std::vector<Rectangle>>& rectangles() const { return rectangles_; }
     /// Images are normalized from now on, and nothing else is done.
     void begin_second_pass() { pass_ = 2; }
+    /// Images are measured again from now on, without the LUTs of a second pass.
+    void begin_first_pass() {
+        if (std::exchange(pass_, 1) == 2) luts_.reset();
+    }
 
     /// Reads and analyzes each input and writes the files about it, up to one that ends the run. Throws nothing. Safe
     /// to call from several threads.
@@ -97,24 +106,30 @@ class Measurer {
     void read_mask(Image& image, MemoryBudget::Share& share) const;
     /// Rules by which samples of an image count; null: all do. What a value finds nothing in is a remark.
     std::shared_ptr<const Validity> validity_of(Image& image) const;
+    void count_excluded_by_file(Image& image) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
+    std::string no_copy(const io::Image& file, Depth depth) const;
+    void leave_out_copy(Image& image, const std::string& why) const;
     void ask_for_copy(Image& image, Job& job) const;
     const LutSet& luts_for(Depth depth) const;
     void apply_luts(Image& image) const;
     void apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
                     const MutableImageView& output) const;
     Normalization normalization_of(const io::Image& file) const;
+    /// Value that stands for nodata in the copies of images of a depth.
+    std::optional<double> fill_of(Depth depth) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
     /// Makes a normalized copy as small as it is wanted.
-    void reduce(cv::Mat& copy, Depth depth, const io::Image& file) const;
+    void reduce(Image& image) const;
     std::uint64_t most_copies() const;
     void write_results(Image& image, StageClock& clock) const;
 
     const Options& options_;
     const ImageFiles files_;
     const Companions masks_, labels_;
+    mutable CompanionStamps companion_stamps_;
     const std::map<std::string, std::vector<Rectangle>> rectangles_;  ///< of images by their path
     EnginePool& engines_;
     MemoryBudget& budget_;
@@ -146,6 +161,7 @@ struct Measurer::Image {
     std::vector<std::uint8_t> mask{};      ///< that was given, of its pixels, where there is one
     std::vector<PooledRegion> regions{};   ///< for a set by regions: those that are in memory
     std::vector<std::pair<std::string, io::StoredSummary>> stored_regions{};  ///< and the others
+    bool masked_by_file = false;
     bool in_strips = false;  ///< it came so: all that is done with pixels is done
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
@@ -153,9 +169,9 @@ struct Measurer::Image {
         const std::uint32_t bins = options.histogram.bins;
         const DepthTraits& depth = traits_of(view.depth);
         const std::uint64_t counts = depth.counting == Counting::bins ? bins : depth.values;
-        const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
-        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8 +
-               analysis_bytes(view, options) + mask.size();
+        const auto channels = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
+        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + channels * counts * 8 +
+               analysis_bytes(view, file, options) + mask.size();
     }
 };
 

@@ -60,6 +60,13 @@ InputStream::~InputStream() {
     shared_->changed.notify_all();
 }
 
+void InputStream::end() {
+    std::unique_lock lock(shared_->mutex);
+    shared_->abandoned = true;
+    shared_->changed.notify_all();
+    shared_->changed.wait(lock, [this] { return shared_->ended; });
+}
+
 std::vector<Input> InputStream::next(std::size_t most, const std::function<bool()>& stopped) {
     std::unique_lock lock(shared_->mutex);
     std::deque<Input>& waiting = shared_->waiting;

@@ -3,15 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "cli/console.hpp"
 #include "gpuhist/io/files.hpp"
+#include "run/line_reader.hpp"
 #include "run/output_list.hpp"
 
 namespace gpuhist::app {
@@ -45,7 +43,7 @@ std::string tail(const std::string& path, std::size_t components) {
     return path.substr(start + (start < path.size() && path[start] == '/'));
 }
 
-/// The path in a directory, or null where it lies elsewhere.
+/// Path relative to a directory, or null if it is not below it.
 const char* inside(const std::string& path, const std::string& directory) {
     const std::size_t length = directory == "/" ? 0 : directory.size();
     const bool in =
@@ -53,7 +51,7 @@ const char* inside(const std::string& path, const std::string& directory) {
     return in ? path.c_str() + length + 1 : nullptr;
 }
 
-/// The directory of a path as it stands there, `.` where there is none.
+/// Directory part of a path; `.` if there is none.
 std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
@@ -67,8 +65,8 @@ struct Root {
     bool directory = false;
 };
 
-/// Gives each argument the shortest tail of its path that tells its outputs from all others'. A directory that stands
-/// alone needs no name.
+/// Gives each argument the shortest end of its path that tells its outputs from all others. A single directory needs no
+/// name.
 void name_roots(std::vector<Root>& all) {
     if (all.size() == 1 && all.front().directory) return;
     std::unordered_map<std::string, Root*> first;  // of those with one path
@@ -117,30 +115,20 @@ void name_roots(std::vector<Root>& all) {
 /// part.
 class PathFile {
   public:
-    PathFile(const std::string& path, bool zero_separated)
-        : path_(path),
-          name_(path == "-" ? "standard input" : path),
-          separator_(zero_separated ? '\0' : '\n'),
-          file_(path == "-" ? stdin : std::fopen(path.c_str(), "re")) {
-        if (!file_) throw IoError(name_ + ": cannot be opened: " + std::strerror(errno));
-    }
-    ~PathFile() {
-        if (file_ && file_ != stdin) std::fclose(file_);
-    }
-    PathFile(const PathFile&) = delete;
-    PathFile& operator=(const PathFile&) = delete;
+    PathFile(const std::string& path, bool zero_separated, const std::function<void(const std::string&)>& unwritten)
+        : path_(path), separator_(zero_separated ? '\0' : '\n'), lines_(path, unwritten) {}
 
     const std::string& path() const { return path_; }  ///< of the list itself
 
     /// Throws IoError: also where a line has a zero byte, behind which the system would see nothing of a path, and at
     /// the end of a list without paths.
     std::optional<std::string> next() {
-        for (std::string line; read_line(line);) {
+        for (std::string line; lines_.next(line, separator_);) {
             const bool first = std::exchange(first_, false);
             if (line.find('\0') != line.npos) {
                 const bool wide = first && (line.rfind("\xFF\xFE", 0) == 0 || line.rfind("\xFE\xFF", 0) == 0);
-                throw IoError(name_ + (wide ? ": a list in UTF-16: save it as UTF-8"
-                                            : ": a zero byte in a line: if its paths end with such bytes, add -0"));
+                throw IoError(lines_.name() + (wide ? ": the list is in UTF-16: save it as UTF-8"
+                                                    : ": a line has a zero byte: if zero bytes end the paths, add -0"));
             }
             if (separator_ == '\n') {
                 if (first && line.rfind("\xEF\xBB\xBF", 0) == 0) line.erase(0, 3);
@@ -150,26 +138,14 @@ class PathFile {
             empty_ = false;
             return line;
         }
-        if (std::ferror(file_)) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-        if (empty_) throw IoError(name_ + ": an empty list: it names no input", IoError::Kind::missing);
+        if (empty_) throw IoError(lines_.name() + ": the list is empty", IoError::Kind::missing);
         return std::nullopt;
     }
 
   private:
-    bool read_line(std::string& line) {
-        constexpr std::size_t longest = std::size_t{1} << 20;
-        line.clear();
-        for (int byte; (byte = getc_unlocked(file_)) != EOF; line += static_cast<char>(byte)) {
-            if (byte == separator_) return true;
-            if (line.size() == longest)
-                throw IoError(name_ + ": a line of more than " + std::to_string(longest) + " bytes: no list of paths");
-        }
-        return !line.empty();
-    }
-
-    std::string path_, name_;
+    std::string path_;
     char separator_;
-    std::FILE* file_;
+    LineReader lines_;
     bool first_ = true, empty_ = true;
 };
 
@@ -181,7 +157,7 @@ class PagesOfFile {
     PagesOfFile(Input file, std::shared_ptr<const io::FilePages> pages, const PageSelection& wanted)
         : file_(std::move(file)), pages_(std::move(pages)), wanted_(wanted) {}
 
-    /// The next page. The first that is wanted and not there is one too, whose failure says so.
+    /// The next page. The first requested page that does not exist is an input with a failure.
     std::optional<Input> next() {
         const std::uint64_t count = pages_->pages.size();
         for (; range_ < wanted_.ranges.size(); ++range_) {
@@ -221,6 +197,7 @@ class InputList::Implementation {
     Implementation(const InputOptions& options, const fs::path& output, std::function<bool(const std::string&)> written)
         : walk_options_(options.walk),
           wanted_pages_(options.pages),
+          most_page_bytes_(options.most_page_bytes),
           shard_(options.shard),
           written_(std::move(written)),
           results_(resolve(output).string()) {
@@ -228,7 +205,8 @@ class InputList::Implementation {
             lines_.emplace(options.manifest, options.shard.lines.value());
             index_ = options.shard.lines->first;
         }
-        if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
+        if (options.files_from)
+            paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated, options.unwritten);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
             std::error_code ignored;
@@ -255,8 +233,8 @@ class InputList::Implementation {
         if (input) input->index = index_++;
         if (!input || !wanted_pages_ || input->failure || !shard_.has(input->index)) return input;
         try {
-            auto found =
-                input->standard_input ? io::probe_pages(STDIN_FILENO, input->path) : io::probe_pages(input->path);
+            auto found = input->standard_input ? io::probe_pages(STDIN_FILENO, input->path, most_page_bytes_)
+                                               : io::probe_pages(input->path, most_page_bytes_);
             pages_.emplace(*input, std::move(found), *wanted_pages_);
             return pages_->next();
         } catch (const IoError& error) {
@@ -314,6 +292,7 @@ class InputList::Implementation {
         input.group = std::move(line->group);
         input.failure = std::move(line->failure);
         input.listed_bytes = line->bytes;
+        input.listed_mask = line->mask_bytes;
         input.from_directory = input.found = true;
         return input;
     }
@@ -356,10 +335,10 @@ class InputList::Implementation {
                     break;
                 }
                 input.path = root.argument;
-                std::string text = root.argument + ": a directory without images";
+                std::string text = root.argument + ": the directory has no images";
                 if (passed_over_ > 0)
-                    text += " but results of gpuhist, which are measured where they are named as files";
-                if (others.any()) text += ", but " + to_string(others) + "; --include GLOB tries files of other kinds";
+                    text += " except results of gpuhist, which it measures only if you name them as files";
+                if (others.any()) text += ", but " + to_string(others) + "; --include GLOB takes other files";
                 input.failure = IoError(text, IoError::Kind::missing);
                 return input;
             }
@@ -412,7 +391,7 @@ class InputList::Implementation {
         });
     }
 
-    /// The path of what was found, as absolute ones of arguments are.
+    /// Path of a found file, in the form of absolute paths of arguments.
     std::string full_path(const Root& root, const std::string& relative) {
         return walk_options_.follow_links ? resolver_(fs::path(root.argument) / relative) : root.full + "/" + relative;
     }
@@ -434,6 +413,7 @@ class InputList::Implementation {
 
     io::WalkOptions walk_options_;
     std::optional<PageSelection> wanted_pages_;
+    std::uint64_t most_page_bytes_;
     io::ShardId shard_;
     std::optional<PagesOfFile> pages_;  ///< of the file that was listed last
     std::function<bool(const std::string&)> written_;

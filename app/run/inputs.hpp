@@ -1,6 +1,7 @@
-/// Inputs: from the arguments to the images, one after the other, and the names of what is written about each.
+/// Inputs: the images of the arguments, one after the other, and the names of the files about each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,12 +19,22 @@
 
 namespace gpuhist::app {
 
-/// Size and time of a file, and of the mask beside it (FILE.msk). Another one of the same name has others, mostly.
+/// Size and time of a file, of the mask beside it (FILE.msk), and of files in directories of masks and label images
+/// that say something of it. Another one of the same name has others, mostly.
 struct Stamp {
     std::uint64_t bytes = 0;
     std::uint64_t modified = 0;  ///< nanoseconds since 1970
     std::uint64_t changed = 0;   ///< likewise, of the name, the contents or what else is known of the file, or its mask
     std::uint64_t mask_bytes = 0, mask_modified = 0;  ///< 0 where there is no mask
+    std::uint64_t companions =
+        0;  ///< checksum of their sizes and times, in a shard of what they hold; 0: there are none
+
+    /// Tells whether nothing that decides on results is another.
+    friend bool operator==(const Stamp& a, const Stamp& b) { return a.numbers() == b.numbers(); }
+    std::array<std::uint64_t, 5> numbers() const { return {bytes, modified, mask_bytes, mask_modified, companions}; }
+    /// Numbers of the file itself, and what else tells that it is not to be believed that all is as it was.
+    std::array<std::uint64_t, 2> of_file() const { return {bytes, modified}; }
+    std::array<std::uint64_t, 4> beside() const { return {changed, mask_bytes, mask_modified, companions}; }
 };
 
 struct Input {
@@ -40,6 +51,7 @@ struct Input {
     bool standard_input = false;
     std::optional<IoError> failure;             ///< of what cannot even be listed
     std::optional<std::uint64_t> listed_bytes;  ///< length of the file, as a manifest has it
+    std::optional<std::uint64_t> listed_mask;   ///< likewise of the mask beside it (FILE.msk)
     std::optional<Stamp> stamp;                 ///< of an input that this run measures, before it is read
 
     const std::string& file_path() const { return page > 0 ? file : path; }
@@ -60,7 +72,7 @@ struct PageSelection {
 /// Absolute path, symbolic links resolved as far as it is there.
 std::filesystem::path resolve(const std::filesystem::path& path);
 
-/// Choice of what is to be measured.
+/// Choice of the inputs.
 struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
@@ -70,6 +82,10 @@ struct InputOptions {
     io::WalkOptions walk;                          ///< through directories
     std::optional<PageSelection> pages;  ///< each is an input; absent: files are measured whole, by their first page
     io::ShardId shard;                   ///< whose files are looked into for their pages
+    std::uint64_t most_page_bytes = io::DecodeOptions{}.most_page_bytes;  ///< of memory for the pages of a file
+
+    /// Function called with the name of a list that is a pipe which nobody writes to.
+    std::function<void(const std::string&)> unwritten{};
 
     bool listed() const { return files_from || manifest_path; }  ///< by a file
 };
@@ -90,7 +106,7 @@ class InputList {
     /// Throws IoError where a manifest cannot be read.
     std::optional<Input> next();
 
-    /// Remarks on what was listed since they were taken last.
+    /// Remarks on the inputs that were listed since the last call.
     std::vector<std::string> take_notes();
     /// Entries that were left out of the directories listed so far. Of a directory in another they are counted once.
     io::LeftOut left_out() const;

@@ -76,14 +76,17 @@ void MaskRows::read() {
         changed_.wait(lock, [this] { return stopped_ || taken_ == ready_.size(); });
         if (stopped_) throw Stopped();
         ready_ = std::move(bytes);
+        zero_is_white_ = strip.zero_is_white;
         taken_ = 0;
         changed_.notify_all();
     };
     std::exception_ptr error;
     std::vector<std::uint8_t> all;
+    bool zero_is_white = false;
     try {
         const io::Image image = read_(strips);
         if (!image.pixels.empty()) all = mask_of(image);
+        zero_is_white = image.zero_is_white;
     } catch (const Stopped&) {
     } catch (...) {
         error = std::current_exception();
@@ -91,16 +94,22 @@ void MaskRows::read() {
     const std::lock_guard lock(mutex_);
     whole_ = !all.empty();
     if (whole_) ready_ = std::move(all);
+    if (whole_) zero_is_white_ = zero_is_white;
     error_ = error;
     ended_ = true;
     changed_.notify_all();
+}
+
+bool MaskRows::zero_is_white() {
+    const std::lock_guard lock(mutex_);
+    return zero_is_white_;
 }
 
 void MaskRows::wait_for_rows(std::unique_lock<std::mutex>& lock) {
     changed_.wait(lock, [this] { return taken_ < ready_.size() || ended_; });
     if (taken_ < ready_.size()) return;
     if (error_) std::rethrow_exception(error_);
-    throw std::logic_error("a mask of fewer rows than its image");
+    throw std::logic_error("the mask has fewer rows than the image");
 }
 
 }  // namespace gpuhist::app

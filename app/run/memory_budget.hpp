@@ -8,7 +8,8 @@
 
 namespace gpuhist::app {
 
-/// Bytes that are asked for before memory is taken. Who needs more than all of them waits until nobody else has any.
+/// Budget of bytes, which are requested before memory is allocated. A request for more than the whole budget waits
+/// until nobody else holds any.
 class MemoryBudget {
   public:
     explicit MemoryBudget(std::uint64_t bytes)
@@ -24,9 +25,9 @@ class MemoryBudget {
         Share(const Share&) = delete;
         Share& operator=(const Share&) = delete;
         std::uint64_t bytes() const { return bytes_; }
-        /// Waits until there is room for `bytes` in all. Nobody holds on to bytes while waiting for more: that
-        /// could last for ever. So those who have begun and need more come before those who begin. Small amounts are
-        /// rounded up, and kept, so that small images seldom come here.
+        /// Waits until there is room for `bytes` in all. To avoid deadlocks, nobody keeps bytes while waiting for more;
+        /// tasks that have begun and need more are served before new ones. Small amounts are rounded up and kept, so
+        /// small images seldom have to wait here.
         void require(std::uint64_t bytes) {
             const std::uint64_t step = budget_.step_;
             const std::uint64_t rounded = std::max(bytes, std::min((bytes + step - 1) / step * step, 16 * step));

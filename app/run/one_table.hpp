@@ -34,6 +34,10 @@ class OneTable {
     std::map<Depth, Kinds> kinds_;
 };
 
+/// Has this value stand for nodata in the copies that kept tables, those of the file `name`, make. Throws UsageError
+/// where a table was made for another one, or copies do not hold it.
+void fill_copies_of(double fill, std::vector<LutSet>& tables, const std::string& name);
+
 /// Has kept tables, those of the file `name`, make copies of this depth: those of floats can. Throws UsageError where
 /// others were made for another one.
 void make_copies_of(Depth depth, std::vector<LutSet>& tables, const std::string& name);

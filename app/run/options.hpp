@@ -9,6 +9,7 @@
 #include "cli/table.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/flags.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/shard.hpp"
@@ -27,7 +28,7 @@ struct Writes {
     bool any() const { return stats || histogram || plot || normalized; }
 };
 
-/// What the groups of a set are, whose numbers stand beside those of the whole.
+/// Kind of the groups of a set, which have numbers in addition to those of the whole set.
 enum class GroupBy { none, directory, region };
 
 /// Everything that a run is asked to do.
@@ -60,7 +61,10 @@ struct Options : ImageRequest {
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
     bool dry_run = false;  ///< list the inputs, and do nothing else
-    bool force = false;    ///< files that gpuhist did not write are replaced, but for inputs
+    std::string policy;    ///< a file with the thresholds of flags, if it has a name
+    FlagThresholds flags;  ///< of the images of the set, where measures are written
+
+    bool force = false;  ///< files that gpuhist did not write are replaced, but for inputs
     bool resume = false;
     bool die_with_parent = false;             ///< the end of the parent process is an interruption
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
@@ -73,11 +77,28 @@ struct Options : ImageRequest {
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
     bool regions_asked() const { return !labels.empty() || !rectangles.empty() || !rectangles_from.empty(); }
+    bool flags_asked() const { return !measures.empty(); }
     bool copies_asked() const { return normalize || (write && write->normalized); }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };
 
-/// A run is not begun, or ends, because its options do not go with what is there.
+/// A manifest or a table that a run is told to use is missing or damaged.
+class DataError : public IoError {
+  public:
+    explicit DataError(const IoError& error) : IoError(error) {}
+};
+
+/// Reads files that the options name. Throws DataError.
+template <class Read>
+auto read_data(const Read& read) {
+    try {
+        return read();
+    } catch (const IoError& error) {
+        throw DataError(error);
+    }
+}
+
+/// Reason why a run does not begin, or ends: its options do not fit the inputs or the files on disk.
 class UsageError : public Error {
     using Error::Error;
 };

@@ -28,7 +28,7 @@ Failure current_failure(const std::string& path) {
     } catch (const std::exception& error) {
         return {"other", path + ": " + error.what()};
     } catch (...) {
-        return {"other", path + ": an error without a name"};
+        return {"other", path + ": unknown error"};
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/files.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -53,8 +54,8 @@ class ListLock {
             const bool same = lstat(path_.c_str(), &there) == 0 && here.st_ino == there.st_ino;
             if (known && same && S_ISREG(here.st_mode) && here.st_size == 0) return;
             close(file_);
-            if (!known || same) throw IoError(path_.string() + ": not written, gpuhist did not write the file there");
-            // Whoever had it has removed it.
+            if (!known || same) throw IoError(path_.string() + ": not written: gpuhist did not write the file there");
+            // The previous owner has removed it.
         }
     }
     ~ListLock() {
@@ -78,7 +79,7 @@ void fail_to_write(const fs::path& path, int error) {
 
 void make_directories(const fs::path& directory) {
     std::error_code failure;
-    fs::create_directories(directory, failure);
+    if (!directory.empty()) fs::create_directories(directory, failure);
     if (failure)
         throw IoError(directory.string() + ": cannot make this directory: " + failure.message(),
                       failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
@@ -90,7 +91,7 @@ void make_durable(const fs::path& path) {
     const bool done = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
     const int error = errno;
     if (file >= 0) close(file);
-    if (!done) throw IoError(path.string() + ": cannot be brought to disk: " + std::strerror(error));
+    if (!done) throw IoError(path.string() + ": cannot be written to disk: " + std::strerror(error));
 }
 
 void write_durably(const fs::path& path, const std::string& text) {
@@ -105,8 +106,16 @@ OutputDirectory::OutputDirectory(fs::path path, bool force, Console& console)
     : path_(std::move(path)), resolved_(with_slash(resolve(path_).string())), force_(force), console_(console) {}
 
 OutputDirectory::~OutputDirectory() {
+    leave();
+}
+
+void OutputDirectory::leave() {
+    const std::lock_guard lock(mutex_);
     staged_.clear();
-    if (written_ >= 0) close(written_);
+    if (written_ >= 0) {
+        if (!begun_ && length_of_file(written_path_) == 0) unlink(written_path_.c_str());
+        close(std::exchange(written_, -1));
+    }
     for (; !made_.empty(); made_.pop_back()) rmdir(made_.back().c_str());  // fails where something lies in it
 }
 
@@ -117,16 +126,21 @@ void OutputDirectory::read_lists() {
          entry.increment(failed)) {
         if (!ends_with(entry->path().filename().string(), written_suffix)) continue;
         try {
-            if (const auto text = output_list_file(entry->path()))
-                read_output_list(*text, entry->path().string(), true, known_);
+            if (const auto text = output_list_file(entry->path())) {
+                const Extent good = read_growing_list(*text, entry->path().string(), known_);
+                if (text->find('\n', good.bytes) != text->npos)
+                    console_.say(entry->path().string() + ": damaged: files that it lists behind byte " +
+                                 std::to_string(good.bytes) + " are treated as foreign");
+            }
             known_[entry->path().filename().string()].any = true;
         } catch (const IoError&) {  // another's file
         }
     }
-    may_replace_ = force_ || !known_.empty();
+    const bool new_list = written_ >= 0 && length_of_file(written_path_) == 0;  // which is known, and this run's own
+    may_replace_ = force_ || known_.size() > (new_list ? 1 : 0);
 }
 
-/// Takes for gpuhist's what a version wrote that left no list.
+/// Recognizes the files of a version that wrote no list.
 void OutputDirectory::adopt() {
     std::optional<std::string> stats;
     try {
@@ -149,7 +163,19 @@ bool OutputDirectory::owns(const std::string& name) const {
     return owns_now(name);
 }
 
+/// Link in the place of a directory on the path to a name; empty if there is none.
+fs::path OutputDirectory::link_to(const std::string& name) const {
+    for (std::size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+        struct stat status {};
+        const fs::path directory = at(name.substr(0, slash));
+        if (lstat(directory.c_str(), &status) != 0) break;
+        if (S_ISLNK(status.st_mode)) return directory;
+    }
+    return {};
+}
+
 bool OutputDirectory::owns_now(const std::string& name) const {
+    if (!force_ && !link_to(name).empty()) return false;
     for (const OutputList* list : {&known_, &own_}) {
         const auto found = list->find(name);
         if (found == list->end()) continue;
@@ -160,18 +186,18 @@ bool OutputDirectory::owns_now(const std::string& name) const {
     return false;
 }
 
-/// Tells the same, with what other runs have listed meanwhile.
+/// Returns the same, including the files that other runs have listed meanwhile.
 bool OutputDirectory::owns_by_now(const std::string& name) {
     return owns_now(name) || (static_cast<void>(read_list()), owns_now(name));
 }
 
-/// Reads the list as it is now. Absent where there is none.
+/// Reads the present list. Absent if there is none.
 std::optional<OutputList> OutputDirectory::read_list() {
     const fs::path path = at(output_list_name);
     const auto text = output_list_file(path);
     if (!text) return std::nullopt;
     OutputList list;
-    read_output_list(*text, path.string(), false, list);
+    read_output_list(*text, path.string(), list);
     for (const auto& [name, lengths] : list) {
         known_[name].now = lengths.now;
         known_[name].before = lengths.before;
@@ -197,18 +223,22 @@ bool OutputDirectory::is_input(const fs::path& path) const {
     return inputs && inputs->includes(path);
 }
 
-/// Tells what has a name that is wanted. Throws where it may not be replaced; says what is replaced by force.
+/// Checks the file that has the name of a new one. Throws if it may not be replaced, and reports a replacement by
+/// force.
 OutputDirectory::Target OutputDirectory::target(const std::string& name) {
-    const fs::path path = at(name);
+    const fs::path path = at(name), link = link_to(name);
+    if (!link.empty() && !force_)
+        throw IoError(path.string() + ": not written: " + link.string() +
+                      " is a link; name another --output, or write through it with --force");
     if (!is_there(path)) return Target::free;
     const bool own = owns_by_now(name);
-    if (is_input(path)) throw IoError(path.string() + ": not written, it is one of the inputs; name another --output");
+    if (is_input(path)) throw IoError(path.string() + ": not written: it is one of the inputs; name another --output");
     if (own) return Target::own;
     if (!force_)
         throw IoError(path.string() +
-                      ": not written, gpuhist did not write the file there; name another --output, or "
+                      ": not written: gpuhist did not write the file there; name another --output, or "
                       "replace it with --force");
-    console_.say(path.string() + ": replaced by --force, gpuhist did not write it");
+    console_.say(path.string() + ": replaced by --force, although gpuhist did not write it");
     known_[name].any = true;
     return Target::other;
 }
@@ -216,7 +246,9 @@ OutputDirectory::Target OutputDirectory::target(const std::string& name) {
 void OutputDirectory::reserve(const std::vector<std::string>& names) {
     std::string others, inputs;
     const std::lock_guard lock(mutex_);
-    if (is_there(at(lock_name)) && length_of_file(at(lock_name)) != 0) others = lock_name;
+    struct stat status {};  // asked once: runs beside this one take that lock and leave it
+    if (lstat(at(lock_name).c_str(), &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0))
+        others = lock_name;
     for (const std::string& name : names) {
         reserved_.insert(name);
         if (!is_there(at(name))) continue;
@@ -228,28 +260,29 @@ void OutputDirectory::reserve(const std::vector<std::string>& names) {
         if (!own && force_) known_[name].any = true;
     }
     if (!inputs.empty())
-        throw IoError(path_.string() + ": nothing is done, for " + inputs +
-                      " there would be replaced, which is an input: name another --output");
+        throw IoError(path_.string() + ": nothing is done, because it would replace inputs: " + inputs +
+                      "; name another --output");
     if (others.empty()) return;
     if (!force_)
-        throw IoError(path_.string() + ": nothing is done, for " + others +
-                      " there would be replaced, which gpuhist did not write: name another --output, or add --force");
+        throw IoError(path_.string() +
+                      ": nothing is done, because it would replace files that gpuhist did not write: " + others +
+                      "; name another --output, or add --force");
     console_.say(path_.string() + ": --force replaces " + others + ", which gpuhist did not write");
 }
 
 void OutputDirectory::reserve_elsewhere(const fs::path& path, const std::vector<std::string>& beginnings) {
     const std::lock_guard lock(mutex_);
     if (!is_there(path)) return;
-    if (is_input(path)) throw IoError(path.string() + ": not written, it is one of the inputs; name another file");
+    if (is_input(path)) throw IoError(path.string() + ": not written: it is one of the inputs; name another file");
     std::string text(64, '\0');
     std::ifstream(path, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
     for (const std::string& beginning : beginnings)
         if (text.rfind(beginning, 0) == 0) return;
     if (!force_)
         throw IoError(path.string() +
-                      ": not written, gpuhist did not write the file there; name another, or replace "
+                      ": not written: gpuhist did not write the file there; name another, or replace "
                       "it with --force");
-    console_.say(path.string() + ": replaced by --force, gpuhist did not write it");
+    console_.say(path.string() + ": replaced by --force, although gpuhist did not write it");
 }
 
 void OutputDirectory::make() {
@@ -275,45 +308,47 @@ void OutputDirectory::keep_track(const std::string& run, std::vector<std::string
     working_ = std::move(working);
 }
 
-void OutputDirectory::begin() {
+void OutputDirectory::take() {
     const std::lock_guard lock(mutex_);
-    if (written_ >= 0) return;
-    make();
-    const std::string name = run_ + std::string(written_suffix);
-    written_path_ = at(name);
-    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-    std::string text = output_list_header();
-    int file = open(written_path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
-    int error = errno;
-    if (file < 0 && error == EEXIST && owns(name)) {
-        // An interrupted run's: what it wrote is listed with what this one writes.
-        const std::string former = output_list_file(written_path_).value_or("");
-        read_output_list(former, written_path_.string(), true, own_);
-        for (const auto& [entry, lengths] : own_)
-            if (lengths.any && ends_with(entry, "-") && entry.rfind(".gpuhist.", 0) == 0) remove_temporary(entry);
-        written_bytes_ = static_cast<off_t>(former.rfind('\n') + 1);
-        if (written_bytes_ > 0) text.clear();
-        file = open(written_path_.c_str(), flags);
-        error = errno;
-        if (file >= 0 && ftruncate(file, written_bytes_) != 0) {
-            error = errno;
-            close(std::exchange(file, -1));
+    if (run_.empty() || written_ >= 0) return;
+    written_path_ = at(run_ + std::string(written_suffix));
+    for (int attempt = 0; written_ < 0; ++attempt) {
+        make();
+        struct stat status {};
+        const bool there = lstat(written_path_.c_str(), &status) == 0;
+        if (there && (!S_ISREG(status.st_mode) || status.st_nlink > 1)) return;  // another's: `reserve` names it
+        try {
+            written_ = io::open_locked(written_path_, io::Opened::may_exist);
+        } catch (const IoError& error) {  // a run that failed may just have removed the directory it had made
+            if (error.kind() != IoError::Kind::missing || attempt == 100) throw;
         }
     }
-    if (file < 0) fail_to_write(written_path_, error);
-    written_ = file;
-    text += output_list_line(io::temporary_prefix(), std::nullopt);
+}
+
+void OutputDirectory::begin() {
+    const std::lock_guard lock(mutex_);
+    if (begun_) return;
+    make();
+    if (run_.empty()) return;
+    take();
+    if (written_ < 0)
+        throw IoError(written_path_.string() + ": cannot be written: gpuhist did not write the file there");
+    // List of an interrupted run: its files are listed together with those of this run.
+    const std::string former = output_list_file(written_path_).value_or("");
+    listed_ = read_growing_list(former, written_path_.string(), own_);
+    for (const auto& [entry, lengths] : own_)
+        if (lengths.any && ends_with(entry, "-") && entry.rfind(".gpuhist.", 0) == 0) remove_temporary(entry);
+    if (ftruncate(written_, static_cast<off_t>(listed_.bytes)) != 0) fail_to_write(written_path_, errno);
+    Extent end = listed_.bytes > 0 ? listed_ : growing_list_begin();
+    std::string text = listed_.bytes > 0 ? "" : growing_list_header();
+    text += growing_list_line(io::temporary_prefix(), std::nullopt, end);
     for (const std::string& working : working_) {
-        text += output_list_line(working, std::nullopt);
+        text += growing_list_line(working, std::nullopt, end);
         known_[working].any = true;
     }
-    try {
-        append(text);
-        sync();
-    } catch (...) {  // it may be begun again
-        close(std::exchange(written_, -1));
-        throw;
-    }
+    append(text, end);
+    sync();
+    begun_ = true;
     make_durable(path_);
     settle_made();
 }
@@ -329,19 +364,43 @@ void OutputDirectory::remove_temporary(const std::string& prefix) const {
 }
 
 /// Adds lines whole, or none.
-void OutputDirectory::append(const std::string& text) {
-    const ssize_t done = ::write(written_, text.data(), text.size());
+void OutputDirectory::append(const std::string& text, const Extent& end) {
+    const ssize_t done = pwrite(written_, text.data(), text.size(), static_cast<off_t>(listed_.bytes));
     const int error = done < 0 ? errno : ENOSPC;
     if (done == static_cast<ssize_t>(text.size())) {
-        written_bytes_ += static_cast<off_t>(done);
+        listed_ = end;
         return;
     }
-    static_cast<void>(!ftruncate(written_, written_bytes_));
+    static_cast<void>(!ftruncate(written_, static_cast<off_t>(listed_.bytes)));
     fail_to_write(written_path_, error);
 }
 
+Extent OutputDirectory::listed() const {
+    const std::lock_guard lock(mutex_);
+    return listed_;
+}
+
+void OutputDirectory::check_list(const Extent& extent) const {
+    OutputList list;
+    const std::string text = output_list_file(written_path_).value_or("");
+    const Extent there = text.size() < extent.bytes ? Extent()
+                                                    : read_growing_list(std::string_view(text).substr(0, extent.bytes),
+                                                                        written_path_.string(), list);
+    if (there.bytes != extent.bytes || there.checksum != extent.checksum)
+        throw IoError(written_path_.string() + ": differs from the checkpoint: start again without --resume");
+}
+
+void OutputDirectory::check_file(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto file = own_.find(name);
+    if (file == own_.end() || !file->second.now) return;
+    const auto length = length_of_file(at(name));
+    if (!length || !file->second.has(*length))
+        throw IoError(at(name).string() + ": is gone, or its length has changed: start again without --resume");
+}
+
 void OutputDirectory::end() {
-    if (written_ < 0) return;
+    if (!std::exchange(begun_, false)) return;
     unlink(written_path_.c_str());
     close(std::exchange(written_, -1));
     make_durable(path_);
@@ -355,13 +414,10 @@ io::NewFile OutputDirectory::open_file(const std::string& name) {
     {
         const std::lock_guard lock(mutex_);
         if (reserved_.count(name) > 0)
-            throw IoError(at(name).string() + ": not written, it is the name of a file about all inputs");
+            throw IoError(at(name).string() + ": not written: this name belongs to a file of the whole set");
         target(name);
     }
-    if (run_.empty())
-        make();
-    else
-        begin();
+    begin();
     make_directories(at(name).parent_path());
     return io::NewFile(at(name));
 }
@@ -374,10 +430,18 @@ void OutputDirectory::close_file(const std::string& name, io::NewFile file) {
     {
         const std::lock_guard lock(mutex_);
         there = target(name);
-        append(output_list_line(name, bytes));
+        Extent end = listed_;
+        append(growing_list_line(name, bytes, end), end);
         own_[name].add(bytes);
     }
-    give_name(staged, there);
+    try {
+        give_name(staged, there);
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        Extent end = listed_;
+        append(growing_list_removal(name, end), end);
+        throw;
+    }
 }
 
 bool OutputDirectory::may_write(const std::string& name) {
@@ -401,6 +465,7 @@ void OutputDirectory::remove_former(bool (*is_such)(const std::string& name)) {
 }
 
 void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
+    begin();
     io::NewFile file(at(name));
     file.write(pieces);
     stage(name, std::move(file));
@@ -440,7 +505,7 @@ void OutputDirectory::give_name(Staged& staged, Target target) {
     if (!done) {
         const std::lock_guard lock(mutex_);
         own_.erase(staged.name);
-        throw IoError(path.string() + ": not written, another file has just been given this name");
+        throw IoError(path.string() + ": not written: another file has just taken this name");
     }
     if (error != 0) fail_to_write(path, error);
 }

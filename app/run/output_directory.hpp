@@ -24,30 +24,30 @@ namespace gpuhist::app {
 
 /// Directory for results, which may hold other files. None is replaced or removed that gpuhist did not write, which it
 /// knows by the list `.gpuhist` there, and for the files of a run that has not ended by NAME.written.partial, which
-/// names each file before it appears. Inputs are not replaced at all. Names are relative to the directory. Functions
+/// names each file before it appears. Nothing is written through a link to a directory there. Inputs are not replaced
+/// at all. Names are relative to the directory. Functions
 /// throw IoError; those for files of images, and `owns`, are safe to call from several threads.
 class OutputDirectory {
   public:
-    /// Directory that need not be there. `force`: other files are replaced, which is said.
+    /// Directory that need not be there. `force`: other files are replaced, which is said, and links are followed.
     OutputDirectory(std::filesystem::path path, bool force, Console& console);
-    /// Leaves no empty directory.
     ~OutputDirectory();
     OutputDirectory(const OutputDirectory&) = delete;
     OutputDirectory& operator=(const OutputDirectory&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
 
-    /// Learns from the lists there what gpuhist wrote. Throws where `.gpuhist` is none.
+    /// Reads the lists of the files that gpuhist wrote. Throws if `.gpuhist` is not a list.
     void read_lists();
 
     /// Tells whether a file is there that gpuhist wrote.
     bool owns(const std::string& name) const;
-    /// Tells whether gpuhist wrote a file that lies anywhere, by its absolute path without links.
+    /// Returns whether gpuhist wrote a file anywhere, by its absolute path without links.
     bool owns_file(const std::string& file) const;
     /// Tells whether a file of an input's could be replaced: by a run into an empty directory none can.
     bool may_replace() const { return may_replace_; }
 
-    /// Keeps from being replaced what these list.
+    /// Sets the inputs, which are never replaced.
     void set_inputs(const std::shared_ptr<const InputList>& inputs) { inputs_ = inputs; }
     /// Keeps a file from being replaced, by whatever name.
     void protect(const std::filesystem::path& input);
@@ -63,10 +63,22 @@ class OutputDirectory {
     /// Tells that the run may be interrupted: its working files, which go before it ends, and the files of its images
     /// are known for gpuhist's as soon as they are there. `run` is what the name of its list begins with.
     void keep_track(const std::string& run, std::vector<std::string> working);
-    /// Makes the directory, and begins that list, unless it is begun.
+    /// Locks out other runs of the same name, and makes the directory if needed. Call it before anything there is read.
+    /// Throws io::LockedError if another run has the lock.
+    void take();
+    /// Makes the directory, and begins the list of a run that may be interrupted, unless it is begun. Whatever writes a
+    /// file there calls it before.
     void begin();
-    /// Ends that run, once what it wrote is listed.
+    /// Contents of the list.
+    Extent listed() const;
+    /// Checks the list of an interrupted run with the facts in a checkpoint, before the run is resumed.
+    void check_list(const Extent& extent) const;
+    /// Checks a file that the interrupted run wrote, if it did, by its length.
+    void check_file(const std::string& name) const;
+    /// Ends that run, once its files are listed.
     void end();
+    /// Lets other runs in, and leaves no empty directory: this one writes no more.
+    void leave();
 
     /// Begins a file about an image, which has no name yet.
     io::NewFile open_file(const std::string& name);
@@ -110,13 +122,14 @@ class OutputDirectory {
     std::filesystem::path at(const std::string& name) const { return path_ / name; }
     void adopt();
     std::optional<OutputList> read_list();
+    std::filesystem::path link_to(const std::string& name) const;
     bool owns_now(const std::string& name) const;
     bool owns_by_now(const std::string& name);
     bool is_input(const std::filesystem::path& path) const;
     Target target(const std::string& name);
     void give_name(Staged& staged, Target target);
     void settle_made();
-    void append(const std::string& text);
+    void append(const std::string& text, const Extent& end);
     void remove_temporary(const std::string& prefix) const;
 
     const std::filesystem::path path_;
@@ -141,14 +154,15 @@ class OutputDirectory {
     std::string run_;                          ///< empty: it cannot be interrupted
     std::vector<std::string> working_;
     std::filesystem::path written_path_;  ///< the list of a run that may be interrupted
-    int written_ = -1;
-    off_t written_bytes_ = 0;
+    int written_ = -1;                    ///< that, which no other run gets meanwhile
+    bool begun_ = false;                  ///< it has its first lines
+    Extent listed_;                       ///< what it holds
 };
 
 /// Throws IoError: the file cannot be written, for this reason (errno).
 [[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
 
-/// Makes a directory, and those above it. Throws IoError.
+/// Makes a directory, and those above it; one without a name is that of the process. Throws IoError.
 void make_directories(const std::filesystem::path& directory);
 
 /// Writes a text so that, whatever happens, the file is the old one or the new one, which is on disk when it returns.

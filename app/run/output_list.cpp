@@ -10,13 +10,15 @@
 #include <cstring>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/checksum.hpp"
 
 namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view header = "gpuhist files 1\n", digits = "0123456789abcdef";
+constexpr std::string_view header = "gpuhist files 1\n", growing_header = "gpuhist run 1\n",
+                           digits = "0123456789abcdef";
 
 bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '\\';
@@ -54,6 +56,35 @@ std::optional<std::string> name_of(std::string_view text) {
     return inside && escaped(name) == text ? std::optional(name) : std::nullopt;
 }
 
+constexpr char any_length = '-', removed = 'x';
+
+/// A file in a list: its length, or a mark instead.
+struct Entry {
+    std::string name;
+    std::optional<std::uint64_t> length;
+    char mark = 0;
+};
+
+std::optional<Entry> entry_of(std::string_view line) {
+    const std::size_t space = line.find(' ');
+    if (space == line.npos) return std::nullopt;
+    const auto name = name_of(line.substr(space + 1));
+    if (!name) return std::nullopt;
+    if (space == 1 && (line[0] == any_length || line[0] == removed)) return Entry{*name, std::nullopt, line[0]};
+    std::uint64_t length = 0;
+    const auto [end, status] = std::from_chars(line.data(), line.data() + space, length);
+    if (status != std::errc() || end != line.data() + space) return std::nullopt;
+    return Entry{*name, length};
+}
+
+/// Line behind its checksum, which covers that of the line before.
+std::string sealed(std::string_view body, Extent& end) {
+    end.checksum = io::checksum(io::checksum_text(end.checksum).append(body));
+    std::string line = io::checksum_text(end.checksum).append(1, ' ').append(body).append(1, '\n');
+    end.bytes += line.size();
+    return line;
+}
+
 }  // namespace
 
 void OwnLengths::add(std::uint64_t length) {
@@ -62,53 +93,73 @@ void OwnLengths::add(std::uint64_t length) {
     now = length;
 }
 
-std::string output_list_header() {
-    return std::string(header);
-}
-
-std::string output_list_line(const std::string& name, std::optional<std::uint64_t> length) {
-    return (length ? std::to_string(*length) : "-") + ' ' + escaped(name) + '\n';
-}
-
 std::string output_list_text(const OutputList& list) {
     std::string text(header);
     for (const auto& [name, lengths] : list) {
-        if (lengths.before) text += output_list_line(name, lengths.before);
-        if (lengths.now) text += output_list_line(name, lengths.now);
+        for (const auto& length : {lengths.before, lengths.now})
+            if (length) text += std::to_string(*length) + ' ' + escaped(name) + '\n';
     }
     return text;
 }
 
-void read_output_list(std::string_view text, const std::string& file, bool growing, OutputList& list) {
+void read_output_list(std::string_view text, const std::string& file, OutputList& list) {
     const auto refuse = [&](std::size_t line) {
         throw IoError(file + ": line " + std::to_string(line) +
-                      ": not a list of what gpuhist wrote: remove it, and no file there is taken for gpuhist's");
+                      ": not a list of gpuhist's files: if you remove it, gpuhist treats all files there as foreign");
     };
-    if (growing && text.size() < header.size() && header.substr(0, text.size()) == text) return;
     if (text.substr(0, header.size()) != header) refuse(1);
     std::string last;
     std::size_t line = 2;
     for (std::size_t start = header.size(); start < text.size(); ++line) {
         const std::size_t end = text.find('\n', start);
-        if (end == text.npos) {
-            if (growing) return;
-            refuse(line);
-        }
-        const std::string_view row = text.substr(start, end - start);
+        if (end == text.npos) refuse(line);
+        const auto entry = entry_of(text.substr(start, end - start));
         start = end + 1;
-        const std::size_t space = row.find(' ');
-        if (space == row.npos) refuse(line);
-        std::uint64_t length = 0;
-        const bool any = row.substr(0, space) == "-";
-        const auto [number_end, status] = std::from_chars(row.data(), row.data() + space, length);
-        const auto name = name_of(row.substr(space + 1));
-        const bool number = status == std::errc() && number_end == row.data() + space;
-        if (!name || (any ? !growing : !number) || (!growing && *name < last)) refuse(line);
-        OwnLengths& lengths = list[last = *name];
-        if (any)
-            lengths.any = true;
+        if (!entry || !entry->length || entry->name < last) refuse(line);
+        last = entry->name;
+        list[last].add(*entry->length);
+    }
+}
+
+std::string growing_list_header() {
+    return std::string(growing_header);
+}
+
+Extent growing_list_begin() {
+    return {growing_header.size(), io::checksum(growing_header)};
+}
+
+std::string growing_list_line(const std::string& name, std::optional<std::uint64_t> length, Extent& end) {
+    return sealed((length ? std::to_string(*length) : std::string(1, any_length)) + ' ' + escaped(name), end);
+}
+
+std::string growing_list_removal(const std::string& name, Extent& end) {
+    return sealed(std::string(1, removed) + ' ' + escaped(name), end);
+}
+
+Extent read_growing_list(std::string_view text, const std::string& file, OutputList& list) {
+    const std::string_view begin = text.substr(0, growing_header.size());
+    if (begin != growing_header.substr(0, begin.size()))
+        throw IoError(file + ": line 1: not a list of files that a run of gpuhist wrote: remove it");
+    if (begin.size() < growing_header.size()) return {};
+    Extent end = growing_list_begin();
+    for (;;) {
+        const std::size_t line_end = text.find('\n', end.bytes);
+        if (line_end == text.npos) return end;
+        const std::string_view line = text.substr(end.bytes, line_end + 1 - end.bytes);
+        if (line.size() < io::checksum_digits + 2) return end;
+        std::string_view body = line.substr(io::checksum_digits + 1);
+        body.remove_suffix(1);
+        const auto entry = entry_of(body);
+        Extent next = end;
+        if (!entry || sealed(body, next) != line) return end;
+        end = next;
+        if (entry->mark == removed)
+            list.erase(entry->name);
+        else if (entry->length)
+            list[entry->name].add(*entry->length);
         else
-            lengths.add(length);
+            list[entry->name].any = true;
     }
 }
 
@@ -154,7 +205,7 @@ bool ListsAround::list(const std::string& file) {
         Level level{file.substr(0, slash + 1), {}};
         const std::string path = level.directory + output_list_name;
         try {
-            if (const auto text = output_list_file(path)) read_output_list(*text, path, false, level.files);
+            if (const auto text = output_list_file(path)) read_output_list(*text, path, level.files);
         } catch (const IoError&) {  // no list: every file there is the user's
             level.files.clear();
         }

@@ -1,4 +1,4 @@
-/// Lists of what gpuhist wrote into a directory, by which it knows its own files.
+/// Lists of the files that gpuhist wrote into a directory, by which it recognizes them.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,11 @@ namespace gpuhist::app {
 
 /// Name of the list in the directory that it is about.
 inline constexpr const char* output_list_name = ".gpuhist";
+
+/// Facts in a checkpoint about a file that grows: the number of its first bytes, and their checksum.
+struct Extent {
+    std::uint64_t bytes = 0, checksum = 0;
+};
 
 /// Lengths that a file which gpuhist wrote may have: the last, and while it is being replaced the one before.
 struct OwnLengths {
@@ -31,14 +36,23 @@ using OutputList = std::map<std::string, OwnLengths>;
 /// List as text: a line that names the format, then a line for each length of each file: the length, or `-` for any, a
 /// space, and the name, in which a backslash stands before two hexadecimal digits of a byte that is no plain character.
 std::string output_list_text(const OutputList& list);
-std::string output_list_header();
-std::string output_list_line(const std::string& name, std::optional<std::uint64_t> length);
 
-/// Adds what a text lists. `growing`: lines stand in any order, and the last may be torn. Throws IoError, which begins
-/// with `file`, where it is no list.
-void read_output_list(std::string_view text, const std::string& file, bool growing, OutputList& list);
+/// Adds the files that a text lists. Throws IoError, which begins with `file`, if it is not a list.
+void read_output_list(std::string_view text, const std::string& file, OutputList& list);
 
-/// Text of a list on disk, absent where there is no such file. Throws IoError where it cannot be read, or is a link.
+/// Beginning of a list that grows while a run lasts, and its checksum.
+std::string growing_list_header();
+Extent growing_list_begin();
+/// Line of such a list, in any order of names. In front of it stands its checksum, which covers all before it as well,
+/// and becomes that of `end`. No length: the file grows, or may be replaced whatever it is.
+std::string growing_list_line(const std::string& name, std::optional<std::uint64_t> length, Extent& end);
+/// Line by which a file is listed no more.
+std::string growing_list_removal(const std::string& name, Extent& end);
+/// Adds the files that a text lists, up to a line that is cut off or changed. Returns the length of the part that was
+/// read. Throws IoError, which begins with `file`, if the text is not a list.
+Extent read_growing_list(std::string_view text, const std::string& file, OutputList& list);
+
+/// Text of a list on disk; absent if there is no such file. Throws IoError if it cannot be read, or is a link.
 std::optional<std::string> output_list_file(const std::filesystem::path& path);
 
 /// The length of a regular file, absent for all else, links included.

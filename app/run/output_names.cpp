@@ -8,7 +8,7 @@
 namespace gpuhist::app {
 namespace {
 
-/// The path from the root, without `.` and empty parts; `..` stays, since what is before it may be a link.
+/// Absolute path without `.` and empty parts. `..` stays, because the part before it may be a link.
 std::string plain(const std::string& path, const std::string& here) {
     const std::string full = path.front() == '/' ? path : here + '/' + path;
     std::string text;

@@ -14,7 +14,7 @@ namespace gpuhist::app {
 class OutputNames {
   public:
     OutputNames();
-    /// Gives an input its name. To be called in the order of the inputs, so that the first always gets it.
+    /// Gives an input its name. Call it in the order of the inputs, so that the first one always gets the name.
     Names take(const Input& input);
 
   private:

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <map>
 #include <memory>
 #include <opencv2/core.hpp>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/lut_file.hpp"
+#include "gpuhist/io/policy.hpp"
 #include "run/dry_run.hpp"
 #include "run/image_task.hpp"
 #include "run/input_stream.hpp"
@@ -40,9 +42,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// Checks a directory: throws IoError where it can be neither written nor made. Makes nothing yet: a run whose engine
-/// or inputs fail leaves no empty directory.
-void check_output_directory(const fs::path& directory) {
+/// Checks a directory that an option names: throws IoError where it can be neither written nor made. Makes nothing yet:
+/// a run whose engine or inputs fail leaves no empty directory.
+void check_output_directory(const fs::path& directory, const char* option) {
     std::error_code ignored;
     fs::path existing = directory;
     while (!fs::exists(existing, ignored)) {
@@ -59,8 +61,8 @@ void check_output_directory(const fs::path& directory) {
         cause = std::strerror(errno);
     if (cause.empty()) return;
     if (existing != directory) cause = existing.string() + ": " + cause;
-    throw IoError(directory.string() + ": cannot write results there: " + cause +
-                  "; name another directory with --output");
+    throw IoError(directory.string() + ": cannot write results there: " + cause + "; name another directory with " +
+                  option);
 }
 
 /// Tells whether pages of standard input are measured, which must be a file for that.
@@ -72,9 +74,16 @@ bool takes_pages_of_standard_input(const Options& options) {
 /// Opens the manifest, and finds the lines of the shard. Throws IoError.
 void open_manifest(Options& options) {
     InputOptions& inputs = options.inputs;
-    inputs.manifest = std::make_shared<const io::Manifest>(*inputs.manifest_path);
-    inputs.shard.lines = inputs.manifest->lines_of(inputs.shard);
+    read_data([&] {
+        inputs.manifest = std::make_shared<const io::Manifest>(*inputs.manifest_path);
+        inputs.shard.lines = inputs.manifest->lines_of(inputs.shard);
+    });
     if (options.shard) options.shard = inputs.shard;
+}
+
+/// Reads the thresholds of flags. Throws IoError.
+void read_thresholds(Options& options) {
+    if (!options.policy.empty()) options.flags = read_data([&] { return io::read_policy(options.policy).flags; });
 }
 
 /// Copies standard input, which may be a pipe, into a file that takes its place.
@@ -99,41 +108,52 @@ int threads_of(const Options& options) {
 }
 
 /// Reason why a run ends before its inputs do.
-enum class End { none, interrupted, errors, output, locked, engine, reader, refused };
+enum class End { none, interrupted, errors, data, output, locked, engine, reader, refused };
 
-/// End that a failure of the output is.
+/// End of the run by a failure that does not belong to an input.
 End end_of(const Error& error) {
+    if (dynamic_cast<const DataError*>(&error)) return End::data;
     return dynamic_cast<const io::LockedError*>(&error) ? End::locked : End::output;
 }
 
 /// Inputs in, results out.
 class Run {
   public:
-    Run(const Options& options, RunSummary& summary, const EngineFactory& make)
+    Run(const Options& options, RunSummary& summary, const EngineFactory& make, Console& console)
         : options_(options),
           summary_(summary),
-          console_(options.quiet),
+          console_(console),
           output_(std::make_shared<OutputDirectory>(options.output, options.force, console_)),
           inputs_(list_inputs()),
           single_(inputs_->single() && !options.shard),
           shard_(options.inputs.shard),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_, options.gpu_terms, threads_),
-          memory_(options.memory > 0 ? options.memory : available_memory() / 4),
+          memory_(options.memory),
           budget_(memory_),
           sinks_(make_sinks(options)),
           measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_, threads_),
           results_(options, sinks_, console_, *output_, single_, memory_ / 8) {
         measurer_.keep_values(results_.values());
+        find_unmatched();
         if (results_.summed()) measurer_.sum_images();
         if (options.tables_from.empty()) return;
-        const auto bytes = io::read_bytes(options.tables_from, memory_);
-        const std::string text(bytes.begin(), bytes.end()), name = options.tables_from.string();
-        std::vector<LutSet> luts = io::parse_luts(text, name);
+        const std::string name = options.tables_from.string();
+        std::string text;
+        std::vector<LutSet> luts = read_data([&] {
+            const auto bytes = io::read_bytes(options.tables_from, memory_, options.inputs.unwritten);
+            text.assign(bytes.begin(), bytes.end());
+            return io::parse_luts(text, name);
+        });
         if (const auto depth = options.normalization.depth) make_copies_of(*depth, luts, name);
+        if (const auto fill = options.normalization.fill) fill_copies_of(*fill, luts, name);
         measurer_.use_luts(std::move(luts));
-        if (!io::has_checksum(text)) console_.note(name + ": has no checksum, so that damage would not be noticed");
+        if (!io::has_checksum(text)) console_.note(name + ": has no checksum, so damage would go unnoticed");
     }
+
+    ~Run() { output_->leave(); }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
 
     int execute();
 
@@ -142,7 +162,11 @@ class Run {
     void look_before_writing();
     void measure_one();
     void measure_many();
-    void pass_through(std::uint64_t done);
+    void find_unmatched();
+    bool skip(InputStream& stream, std::uint64_t done);
+    void list_again(InputStream& stream);
+    bool pass_through(std::uint64_t done);
+    bool measure_passes(std::uint64_t done);
     std::size_t batches_in_flight() const;
     std::vector<Input> next_inputs(InputStream& stream, std::size_t most);
     std::size_t inputs_at_once() const;
@@ -152,11 +176,12 @@ class Run {
     void record(Outcome& outcome);
     void end(End why);
     int exit_code() const;
+    void say_unmatched();
     void say_end();
 
     const Options& options_;
     RunSummary& summary_;
-    Console console_;
+    Console& console_;
     const std::shared_ptr<OutputDirectory> output_;  ///< which the thread that lists may outlive the run with
     std::shared_ptr<InputList> inputs_;
     const bool single_;        ///< one image, whose results are no part of others
@@ -170,10 +195,11 @@ class Run {
     Results results_;
     std::unique_ptr<Progress> progress_;
     std::atomic<End> end_{End::none};
-    bool files_of_images_ = false;             ///< are written
-    std::optional<OutputNames> names_;         ///< of a list's inputs, where files are written about each
-    bool nothing_more_counts_ = false;         ///< of what is in flight
-    std::atomic<double> seconds_an_input_{0};  ///< of a thread, lately
+    bool files_of_images_ = false;                  ///< are written
+    std::optional<OutputNames> names_;              ///< of a list's inputs, where files are written about each
+    std::map<std::string, std::size_t> unmatched_;  ///< paths of --rois that no input has had, and how many lines
+    bool nothing_more_counts_ = false;              ///< of what is in flight
+    std::atomic<double> seconds_an_input_{0};       ///< of a thread, lately
     std::atomic<std::size_t> inputs_in_flight_{0};
 };
 
@@ -185,12 +211,17 @@ std::shared_ptr<InputList> Run::list_inputs() {
     return list;
 }
 
-/// Finds out what may be written, before anything is. Throws IoError.
+/// Checks which files may be written, before anything is written. Throws IoError.
 void Run::look_before_writing() {
-    if (takes_pages_of_standard_input(options_)) keep_standard_input();
+    // A list may be read again where --resume has to measure all anew.
+    const bool list_kept = options_.resume && options_.inputs.files_from == "-";
+    if (list_kept || takes_pages_of_standard_input(options_)) keep_standard_input();
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
     if (!most.any() && options_.tables_to.empty()) return;
-    if (most.any()) output_->read_lists();
+    if (most.any()) {
+        output_->take();
+        output_->read_lists();
+    }
     files_of_images_ = most.histogram || most.plot || most.normalized;
     for (const std::string& argument : options_.inputs.arguments) output_->protect(argument);
     const bool standard_input = options_.inputs.files_from == "-";
@@ -199,11 +230,12 @@ void Run::look_before_writing() {
         (standard_input || fs::is_regular_file(options_.inputs.files_from.value_or(""), ignored) ||
          options_.inputs.manifest)) {
         // A list may name an earlier run's file behind the image that it is of. What cannot be read twice is kept.
-        if (standard_input) keep_standard_input();
+        if (standard_input && !list_kept) keep_standard_input();
         InputOptions all = options_.inputs;
         if (all.manifest) all.shard.lines = {0, all.manifest->inputs()};
         InputList list(all, options_.output);
-        while (const auto input = list.next()) output_->protect(input->file_path());
+        const auto next = [&] { return all.manifest ? read_data([&] { return list.next(); }) : list.next(); };
+        while (const auto input = next()) output_->protect(input->file_path());
         if (standard_input) std::rewind(stdin);
     }
     results_.reserve_names();
@@ -258,10 +290,11 @@ void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made, if it was asked for, while the image is read.
     auto engine = std::async(options_.engine == "cuda" ? std::launch::async : std::launch::deferred,
                              [this] { engines_.start(); });
-    if (options_.group_by != GroupBy::none) console_.note("--group-by is about a set, and the input is one image");
-    if (options_.resume) console_.note("--resume is about runs over several inputs, and the input is one image");
+    if (options_.group_by != GroupBy::none) console_.note("--group-by needs a set, but the input is one image");
+    if (options_.resume) console_.note("--resume needs several inputs, but the input is one image");
     Batch batch(1);
     batch.front().input = *inputs_->next();
+    unmatched_.erase(batch.front().input.path);
     measurer_.measure(batch);
     engine.get();
     record(batch);
@@ -287,13 +320,13 @@ std::vector<Input> Run::next_inputs(InputStream& stream, std::size_t most) {
         });
     } catch (const Error& error) {
         console_.say(error.what());
-        end(End::errors);
+        end(options_.inputs.manifest ? End::data : End::errors);
     }
     return {};
 }
 
-/// Small images come many at once, since what is done for each batch would cost as much as they do; large ones one by
-/// one, so that all threads have work to the end, as do all where many wait for one that takes long.
+/// Small images form batches, because the work per batch would cost as much as they do. Large images come one by one,
+/// so that all threads have work to the end. All images come one by one if many wait for one that takes long.
 std::size_t Run::inputs_at_once() const {
     constexpr double seconds = 2e-3, most = 32;
     const double each = seconds_an_input_;
@@ -306,9 +339,11 @@ Batch Run::batch_of(std::vector<Input> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Outcome& outcome = batch[i];
         outcome.input = std::move(inputs[i]);
+        unmatched_.erase(outcome.input.path);
         if (names_) outcome.names = names_->take(outcome.input);
         if (files_of_images_ && output_->may_replace()) output_->protect(outcome.input.file_path());
-        outcome.left_out = !shard_.has(outcome.input.index) || (results_.pass() == 2 && results_.is_bad(outcome.input));
+        outcome.left_out = !shard_.has(outcome.input.index);
+        if (results_.pass() == 2) results_.look_back(outcome);
     }
     return batch;
 }
@@ -316,9 +351,11 @@ Batch Run::batch_of(std::vector<Input> inputs) {
 void Run::measure(Batch& batch) {
     const auto start = Clock::now();
     for (Outcome& outcome : batch)
-        if (shard_.has(outcome.input.index) && (results_.stamped() || outcome.input.listed_bytes)) {
-            outcome.input.stamp = stamp_of(outcome.input);
+        if (shard_.has(outcome.input.index) &&
+            (results_.stamped() || outcome.input.listed_bytes || outcome.input.listed_mask)) {
+            outcome.input.stamp = measurer_.stamp_of(outcome.input);
             refuse_changed(outcome.input);
+            if (outcome.first_stamp) refuse_changed_since(*outcome.first_stamp, outcome.input);
         }
     measurer_.measure(batch);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -326,26 +363,52 @@ void Run::measure(Batch& batch) {
     seconds_an_input_ = before > 0 ? 0.75 * before + 0.25 * now : now;
 }
 
-/// Goes through the inputs, but for those that are done.
-void Run::pass_through(std::uint64_t done) {
-    InputStream stream(inputs_, [this](const std::string& text) {
-        if (results_.pass() == 1) console_.note(text);
-    });
-    if (files_of_images_ && options_.inputs.listed()) names_.emplace();
+void Run::find_unmatched() {
+    for (const auto& [path, rectangles] : measurer_.rectangles()) unmatched_[path] = rectangles.size();
+}
+
+/// Goes past the inputs that are done. Returns false where all is to be measured anew.
+bool Run::skip(InputStream& stream, std::uint64_t done) {
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
         auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
-                             options_.output.string() + ": start anew without --resume");
+                             options_.output.string() + ": start again without --resume");
         if (results_.stamped())
             tbb::parallel_for_each(inputs, [this](Input& input) {
-                if (shard_.has(input.index)) input.stamp = stamp_of(input);
+                if (shard_.has(input.index)) input.stamp = measurer_.stamp_of(input);
             });
         for (const Input& input : inputs) {
-            results_.skip(input);
+            if (!results_.skip(input)) return false;
+            unmatched_.erase(input.path);
             if (names_) names_->take(input);
         }
         left -= inputs.size();
+    }
+    return true;
+}
+
+/// Begins with the first input again.
+void Run::list_again(InputStream& stream) {
+    const auto& list = options_.inputs.files_from;
+    std::error_code ignored;
+    if (list && list != "-" && !fs::is_regular_file(*list, ignored))
+        throw UsageError("--resume: " + *list + ": a pipe, which cannot be read again: start again without --resume");
+    stream.end();
+    if (list == "-") std::rewind(stdin);
+    inputs_ = list_inputs();
+    find_unmatched();
+}
+
+/// Measures all inputs that are not done yet. Returns false if the finished inputs must be measured again too.
+bool Run::pass_through(std::uint64_t done) {
+    InputStream stream(inputs_, [this](const std::string& text) {
+        if (results_.pass() == 1) console_.note(text);
+    });
+    if (files_of_images_ && options_.inputs.listed()) names_.emplace();
+    if (!skip(stream, done)) {
+        list_again(stream);
+        return false;
     }
     progress_ = std::make_unique<Progress>(console_, options_);
     progress_->skip(results_.own_inputs());
@@ -381,17 +444,26 @@ void Run::pass_through(std::uint64_t done) {
     const bool all_listed = !stream.waiting().second;
     if (all_listed && results_.pass() == 1 && !options_.inputs.listed())
         for (const std::string& line : notes_on(options_.inputs.walk, summary_.left_out)) console_.note(line);
+    return true;
 }
 
 void Run::measure_many() {
     engines_.start();
     measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
     cv::setNumThreads(1);  // the images share the cores already
-    std::uint64_t done = results_.begin();
-    if (results_.only_to_finish()) return;
+    const std::uint64_t done = results_.begin();
+    if (results_.only_to_finish()) return unmatched_.clear();
+    if (measure_passes(done)) return;
+    results_.begin_anew();
+    measurer_.begin_first_pass();
+    measure_passes(0);
+}
+
+/// Returns false where inputs that are done are to be measured anew.
+bool Run::measure_passes(std::uint64_t done) {
     if (results_.pass() == 1) {
-        pass_through(done);
-        if (!options_.linked || end_ != End::none) return;
+        if (!pass_through(done)) return false;
+        if (!options_.linked || end_ != End::none) return true;
         inputs_ = list_inputs();
         results_.begin_second_pass();
         done = 0;
@@ -403,7 +475,7 @@ void Run::measure_many() {
                           " images leaves every value as it is: their copies are unchanged");
     measurer_.use_luts(std::move(luts));
     measurer_.begin_second_pass();
-    pass_through(done);
+    return pass_through(done);
 }
 
 int Run::exit_code() const {
@@ -411,20 +483,36 @@ int Run::exit_code() const {
     if (end_ == End::refused) return usage_error;
     if (end_ == End::engine || any("engine")) return engine_failed;
     if (end_ == End::locked) return output_locked;
+    if (end_ == End::data) return data_refused;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
     if (end_ == End::interrupted) return was_interrupted;
     return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
+}
+
+/// Says which lines of --rois are of no image. A shard may not have seen them all.
+void Run::say_unmatched() {
+    constexpr std::size_t most = 5;
+    if (unmatched_.empty() || (options_.shard && (options_.inputs.manifest || options_.inputs.pages))) return;
+    std::size_t lines = 0, named = 0;
+    std::string names;
+    for (const auto& [path, count] : unmatched_) {
+        lines += count;
+        if (++named <= most) names += (names.empty() ? "" : ", ") + path;
+    }
+    if (named > most) names += " and " + std::to_string(named - most) + " more paths";
+    console_.note(options_.rectangles_from + ": " + counted(lines, "line") + (lines == 1 ? " is" : " are") +
+                  " for images that are not among the inputs: " + names);
 }
 
 void Run::say_end() {
     std::string text;
     if (end_ == End::interrupted) text = "interrupted";
     if (end_ == End::errors) text = "stopped after " + counted(results_.failed(), "error");
-    if (end_ == End::output || end_ == End::engine || end_ == End::refused) text = "stopped";
+    if (end_ == End::output || end_ == End::data || end_ == End::engine || end_ == End::refused) text = "stopped";
     if (text.empty() || single_) return;
     const std::uint64_t done = results_.own_inputs();
     text += ": " + counted(done, "input") + (done == 1 ? " is done" : " are done");
-    if (results_.resumable()) text += "; the same command with --resume goes on";
+    if (results_.resumable()) text += "; the same command with --resume continues";
     console_.say(text);
 }
 
@@ -440,6 +528,7 @@ int Run::execute() {
             measure_one();
         else
             measure_many();
+        if (end_ == End::none || single_) say_unmatched();
         if (end_ == End::none || end_ == End::reader || single_)
             results_.finish();
         else if (end_ == End::refused)
@@ -472,28 +561,39 @@ int Run::execute() {
 
 int run(const Options& given, RunSummary* summary, const EngineFactory& make) {
     Options options = given;
+    if (options.memory == 0) options.memory = available_memory() / 4;
+    options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
     // More threads than processors would be complained about by the library that makes them.
     if (const int threads = options.engine_options.threads; threads > 0)
         cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
     Console console(options.quiet);
+    const auto unwritten = [&console](const std::string& name) { console.note(unwritten_text(name)); };
+    options.inputs.unwritten = options.decode.unwritten = unwritten;
+    options.decode.while_reading = end_if_interrupted;
     RunSummary own;
     try {
         if (!options.dry_run && options.write.value_or(Writes{true, true, true, true}).any())
-            check_output_directory(options.output);
+            check_output_directory(options.output, "--output");
+        if (!options.dry_run && options.tables_to.has_parent_path())
+            check_output_directory(options.tables_to.parent_path(), "--lut-out");
     } catch (const IoError& error) {
         console.say(error.what());
         return output_failed;
     }
     try {
+        read_thresholds(options);
         if (options.inputs.manifest_path) open_manifest(options);
         if (options.dry_run) {
             if (takes_pages_of_standard_input(options)) keep_standard_input();
-            return list_inputs(options);
+            return options.inputs.manifest ? read_data([&] { return list_inputs(options); }) : list_inputs(options);
         }
-        return Run(options, summary ? *summary : own, make).execute();
+        return Run(options, summary ? *summary : own, make, console).execute();
     } catch (const UsageError& error) {
         console.say(error.what());
         return usage_error;
+    } catch (const DataError& error) {
+        console.say(error.what());
+        return data_refused;
     } catch (const IoError& error) {
         console.say(error.what());
         return inputs_failed;

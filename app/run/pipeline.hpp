@@ -9,7 +9,7 @@
 namespace gpuhist::app {
 
 /// Measures the inputs. Prints results on standard output, and failures, each with its file and cause, on standard
-/// error. Returns an ExitCode. `summary` receives what was done, where it is wanted; engines come from `make`.
+/// error. Returns an ExitCode. `summary` receives a summary of the run if it is not null. `make` makes the engines.
 int run(const Options& options, RunSummary* summary = nullptr, const EngineFactory& make = make_engine);
 
 }  // namespace gpuhist::app

@@ -39,7 +39,7 @@ PrintedTail& PrintedTail::operator=(PrintedTail&& other) noexcept {
     return *this;
 }
 
-/// Goes on to the next line. False at the end, and where a line is too long for one of ours.
+/// Moves to the next line. False at the end, and if a line is too long to be one of ours.
 bool PrintedTail::next_line() {
     std::size_t end;
     for (std::size_t from = 0; (end = bytes_.find('\n', from)) == bytes_.npos;) {

@@ -1,4 +1,4 @@
-/// What an interrupted run printed after its checkpoint.
+/// Lines that an interrupted run printed after its checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace gpuhist::app {
 
-/// Lines at the end of standard output that an interrupted run printed and the one that goes on would print again. They
-/// are left out instead of being cut away: others may have written between them, as into a log.
+/// Lines at the end of standard output that an interrupted run printed, and that the resumed run would print again. The
+/// resumed run leaves them out; it does not cut them off, because other programs may have written between them, as into
+/// a log.
 class PrintedTail {
   public:
     PrintedTail() = default;
-    /// Begins behind what the checkpoint speaks of, if standard output is the same file.
+    /// Begins after the place in the checkpoint, if standard output is the same file.
     explicit PrintedTail(const Checkpoint::Output& output);
     ~PrintedTail();
     PrintedTail(const PrintedTail&) = delete;
     PrintedTail& operator=(PrintedTail&& other) noexcept;
 
-    /// Returns what of the next text, which is to be printed, is not there yet.
+    /// Returns the part of the next text that is not printed yet.
     std::string missing(const std::string& text);
-    /// Place of what is not compared yet, for the next checkpoint; absent where nothing more of it is ours.
+    /// Place up to which the output was compared, for the next checkpoint. Absent if the rest of it is not ours.
     std::optional<Checkpoint::Output> rest() const;
 
   private:

@@ -43,7 +43,7 @@ std::int64_t number_of(const std::string& text, std::int64_t least) {
 Rectangle rectangle_of(const std::string& name, const std::string* numbers) {
     if (name.empty()) throw InvalidArgument("a rectangle without a name");
     if (name.find_first_not_of("0123456789") == name.npos)
-        throw InvalidArgument("a rectangle's name is not of digits alone, as labels are: '" + name + "'");
+        throw InvalidArgument("a rectangle's name can't consist of digits only, as labels do: '" + name + "'");
     const std::int64_t lowest = -static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::max());
     return {name, number_of(numbers[0], lowest), number_of(numbers[1], lowest), number_of(numbers[2], 1),
             number_of(numbers[3], 1)};
@@ -51,7 +51,8 @@ Rectangle rectangle_of(const std::string& name, const std::string* numbers) {
 
 void add_once(std::vector<Rectangle>& list, Rectangle rectangle) {
     for (const Rectangle& other : list)
-        if (other.name == rectangle.name) throw InvalidArgument("two rectangles are called '" + rectangle.name + "'");
+        if (other.name == rectangle.name)
+            throw InvalidArgument("two rectangles have the name '" + rectangle.name + "'");
     list.push_back(std::move(rectangle));
 }
 
@@ -68,10 +69,10 @@ Rectangle parse_rectangle(const std::string& text) {
 }
 
 std::map<std::string, std::vector<Rectangle>> read_rectangles(const std::filesystem::path& path) {
-    const std::string text = io::read_text(path);
+    const std::string text = io::read_text(path), byte_order_mark = "\xef\xbb\xbf";
     std::map<std::string, std::vector<Rectangle>> all;
     std::size_t line = 1;
-    for (std::size_t at = 0; at < text.size(); ++line) {
+    for (std::size_t at = text.rfind(byte_order_mark, 0) == 0 ? byte_order_mark.size() : 0; at < text.size(); ++line) {
         const std::vector<std::string> fields = fields_of(text, at);
         if (line == 1 && fields == std::vector<std::string>{"path", "name", "x", "y", "w", "h"}) continue;
         if (fields == std::vector<std::string>{""}) continue;
@@ -98,7 +99,7 @@ Rectangle within(const Rectangle& rectangle, std::int64_t width, std::int64_t he
                           std::to_string(rectangle.height) + " at " + std::to_string(rectangle.x) + "," +
                           std::to_string(rectangle.y) + (clip ? " lies outside of" : " leaves") + " the image of " +
                           std::to_string(width) + " x " + std::to_string(height) +
-                          (clip ? "" : ": --clip-rois cuts it"));
+                          (clip ? "" : ": --clip-rois clips it"));
 }
 
 }  // namespace gpuhist::app

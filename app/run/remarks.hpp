@@ -1,4 +1,4 @@
-/// Remarks: what of a file, its numbers, its copy or a directory is other than a reader of the results might expect.
+/// Remarks: unexpected facts about a file, its numbers, its copy or a directory.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,12 @@ namespace gpuhist::app {
 /// Remarks on a file: that it is of another kind than its name says, has several pages, or is damaged.
 std::vector<Remark> remarks_on(const io::Image& file);
 
+/// Remarks on rules for valid samples that name a channel which the image lacks. `names` are those of its channels.
+std::vector<Remark> remarks_on_rules(const Validity& rules, const std::vector<std::string>& names);
+
+/// Remark on a mask whose 0 viewers show as white: it selects the complement of what a reader may see in it.
+Remark remark_on_white_mask();
+
 /// Remarks on the numbers of an image, which refer to its white, or to the one that was asked for.
 std::vector<Remark> remarks_on(const io::ImageResult& image, const std::optional<double>& asked_white);
 
@@ -26,13 +32,16 @@ std::vector<Remark> remarks_on(const io::ImageResult& image, const std::optional
 /// its range already is worth one only where a copy was asked for.
 std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& normalization, bool asked);
 
-/// Notes on what is worth one only in a set, which `io::dataset_notes` knows: an image is gray, or of bands.
+/// Adds notes that matter only in a set, for `io::dataset_notes`: that an image is gray, or has bands.
 void add_kind(io::Notes& notes, const io::ImageResult& image);
 
-/// Line that says of `--channels separate` that all images are gray; absent where one is not.
+/// Line that says that `--channels separate` has no effect, because all images are gray. Absent if one is not.
 std::optional<std::string> note_on_separate_channels(const io::Notes& notes, std::uint64_t images);
 
 /// Lines about a walk: links that lead nowhere, and options that found nothing to act on.
 std::vector<std::string> notes_on(const io::WalkOptions& options, const io::LeftOut& left_out);
+
+/// Words for a pipe that nobody writes to.
+std::string unwritten_text(const std::string& name);
 
 }  // namespace gpuhist::app

@@ -15,6 +15,7 @@
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "run/image_files.hpp"
+#include "run/image_flags.hpp"
 #include "run/remarks.hpp"
 #include "run/written.hpp"
 
@@ -45,7 +46,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       sharded_(options.shard.has_value()),
       linked_(options.linked && journaled_),
       checkpoint_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
-      bad_(options.output / "gpuhist.bad"),
+      first_pass_(output),
       values_(journaled_
                   ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"),
                                              [&output] { output.begin(); })
@@ -55,20 +56,27 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
-    io::Shard& shard = checkpoint_.shard;
+    for (const RowSink& sink : sinks_.files) rows_.emplace_back(output, sink.name);
+    checkpoint_ = first_checkpoint();
+    if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
+}
+
+/// State of a run that has done nothing yet.
+Checkpoint Results::first_checkpoint() const {
+    Checkpoint first;
+    io::Shard& shard = first.shard;
     shard.options = fingerprint(options_);
     shard.percentiles = options_.percentiles;
+    shard.clip_sigma = options_.statistics().clip_sigma;
     shard.histogram = options_.histogram;
     shard.plots = options_.plots;
     shard.plots.of_groups = !io::groups_are_regions(shard);
     if (options_.shard) shard.id = *options_.shard;
-    for (const RowSink& sink : sinks_.files) {
-        rows_.emplace_back(options.output / sink.name);
+    for (const RowSink& sink : sinks_.files)
         for (const TableTraits& traits : sink.tables) shard.rows[traits.table] = 0;
-    }
     shard.groups = {{"", {}}};
     shard.stored = io::StoredGroups(values_, group_bytes_);
-    if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
+    return first;
 }
 
 /// Names of the files that rows of any table may be in.
@@ -80,12 +88,17 @@ std::vector<std::string> Results::table_names() const {
     return names;
 }
 
-/// Files that grow as the run goes on.
+/// Files that grow during the run.
 std::vector<RowFile*> Results::growing() {
     std::vector<RowFile*> files;
     for (RowFile& file : rows_) files.push_back(&file);
-    if (linked_) files.push_back(&bad_);
+    if (linked_) files.push_back(&first_pass_.file());
     return files;
+}
+
+/// Name of the list of what the run writes.
+std::string Results::list_name() const {
+    return shard_name(options_, "gpuhist") + ".written.partial";
 }
 
 /// Names of the files that go before the run ends.
@@ -99,10 +112,11 @@ std::vector<std::string> Results::working_names() {
 void Results::reserve_names() {
     std::vector<std::string> names;
     if (stats_wanted_) names = table_names();
+    if (stats_wanted_ && !sharded_ && options_.flags_asked()) names.push_back(traits_of(ColumnFile::flags).file_name());
     if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
     if (journaled_) {
         for (std::string& name : working_names()) names.push_back(std::move(name));
-        names.push_back(shard_name(options_, "gpuhist") + ".written.partial");
+        names.push_back(list_name());
         if (stats_wanted_ && !sharded_)
             for (std::string& name : io::dataset_file_names()) names.push_back(std::move(name));
     }
@@ -113,16 +127,27 @@ void Results::reserve_names() {
 
 std::uint64_t Results::begin() {
     if (!journaled_) return 0;
-    if (auto former = options_.resume ? load_checkpoint(checkpoint_path_, values_) : std::nullopt) {
-        std::string differences;
-        for (const auto& [name, value] : checkpoint_.shard.options)
-            if (former->shard.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
+    auto former = options_.resume ? load_checkpoint(checkpoint_path_, values_) : std::nullopt;
+    if (former) {
+        std::string differences, files;
+        for (const auto& [name, value] : checkpoint_.shard.options) {
+            if (former->shard.options[name] == value) continue;
+            std::string& all = name.rfind(file_of_option, 0) == 0 ? files : differences;
+            all += (all.empty() ? "" : ", ") + name;
+        }
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
-                             differences + ": repeat it with its options, or start anew without --resume");
+                             differences + ": repeat it with its options, or start again without --resume");
+        if (!files.empty()) {
+            note_anew(files);
+            former.reset();
+        }
+    }
+    if (former) {
         checkpoint_ = std::move(*former);
         expected_hash_ = checkpoint_.paths_hash;
         expected_stamps_ = checkpoint_.stamps_hash;
+        expected_beside_ = checkpoint_.beside_hash;
         to_skip_ = checkpoint_.inputs;
         complete_ = checkpoint_.complete;
         printed_ = checkpoint_.images > 0;
@@ -135,24 +160,26 @@ std::uint64_t Results::begin() {
         if (!complete_)
             for (RowFile* file : growing()) file->resume(checkpoint_.extents[file->name()]);
         if (checkpoint_.standard_output && sinks_.printed) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
+        output_.check_list(checkpoint_.extents[list_name()]);
         output_.begin();
         return to_skip_;
     }
     for (RowFile* file : growing()) file->discard();
     for (const std::string& name : table_names())  // of a run that wrote others
-        if (RowFile file(options_.output / name); output_.owns(file.partial().filename())) file.discard();
+        if (RowFile file(output_, name); output_.owns(file.partial().filename())) file.discard();
     values_->discard();
     std::error_code ignored;
-    if (options_.resume) {
+    const bool interrupted = fs::remove(checkpoint_path_, ignored);
+    if (options_.resume && !interrupted) {
         const std::string result = sharded_ ? io::shard_file_name(checkpoint_.shard.id) : "stats.csv";
         const bool finished = stats_wanted_ && fs::exists(options_.output / result, ignored);
         console_.note(options_.output.string() + ": holds " +
-                      (finished ? "a finished run, which is measured anew" : "no interrupted run") +
-                      ": --resume has nothing to go on with");
+                      (finished ? "a finished run, which is measured again" : "no interrupted run") +
+                      ": --resume has nothing to continue");
     }
-    if (fs::remove(checkpoint_path_, ignored))
+    if (interrupted && !options_.resume)
         console_.note(options_.output.string() +
-                      ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
+                      ": the interrupted run there is replaced; --resume would have continued it");
     return 0;
 }
 
@@ -177,44 +204,85 @@ void Results::begin_second_pass() {
     count_all();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
-    checkpoint_.first_stamps = stamps_.text();
     hash_ = {};
     files_hash_ = {};
     files_ = own_ = 0;
     last_file_.reset();
     stamps_ = {};
+    beside_ = {};
     skipped_ = to_skip_ = 0;
     checkpoint();
 }
 
-bool Results::is_bad(const Input& input) {
-    if (!bad_lines_.is_open()) bad_lines_.open(bad_.partial());
-    const std::pair here(input.index, input.page);
-    while (!next_bad_ || *next_bad_ < here) {
-        auto& [index, page] = next_bad_.emplace();
-        if (!(bad_lines_ >> index >> page)) index = ~std::uint64_t{0};
+void Results::note_anew(const std::string& what) const {
+    console_.note("--resume: " + what + " changed since the interrupted run in " + options_.output.string() +
+                  ": everything is measured again");
+}
+
+void Results::begin_anew() {
+    for (RowFile& file : rows_) file.discard();
+    if (linked_) first_pass_.discard();
+    checkpoint_ = first_checkpoint();
+    values_->discard();
+    std::error_code ignored;
+    fs::remove(checkpoint_path_, ignored);
+    one_table_ = OneTable(options_);
+    hash_ = files_hash_ = {};
+    stamps_ = {};
+    beside_ = {};
+    files_ = own_ = skipped_ = to_skip_ = 0;
+    last_file_.reset();
+    printed_tail_ = PrintedTail();
+    begun_ = checkpoint_saved_ = printed_ = from_directory_ = false;
+}
+
+void Results::look_back(Outcome& outcome) {
+    Input& input = outcome.input;
+    if (const auto seen = first_pass_.find(input, outcome.gone)) {
+        outcome.left_out = outcome.left_out || seen->failed;
+        outcome.first_stamp = seen->stamp;
+    } else if (!input.failure) {
+        input.failure = IoError(input.path + ": did not exist in the first pass: it gets no copy");
     }
-    return *next_bad_ == here;
 }
 
 std::vector<LutSet> Results::luts() const {
     const Summary& all = checkpoint_.shard.groups.front().summary;
+    const Normalization& normalization = options_.normalization;
     std::vector<LutSet> luts;
-    for (const DepthSummary& depth : all.depths())
-        if (depth.find(Channel::gray) || depth.find(Channel::red))  // bands have none, and their copies are errors
-            luts.push_back(make_luts(all, depth.depth, options_.normalization));
+    for (const DepthSummary& depth : all.depths()) {
+        // Bands have none, nor have depths that do not hold --fill, and their copies are errors.
+        if (!depth.find(Channel::gray) && !depth.find(Channel::red)) continue;
+        if (normalization.fill && !fill_in(normalized_depth(depth.depth, normalization), *normalization.fill)) continue;
+        luts.push_back(make_luts(all, depth.depth, normalization));
+    }
     return luts;
 }
 
-/// Takes note of an input, whatever comes of it.
+/// Records an input, whatever its outcome.
 void Results::count(const Input& input) {
     hash_.add(input.path);
-    if (input.stamp) stamps_.add(*input.stamp);
+    if (input.stamp) {
+        stamps_.add(input.stamp->of_file());
+        beside_.add(input.stamp->beside());
+    }
     own_ += options_.inputs.shard.has(input.index);
     if (last_file_ == input.index) return;
     last_file_ = input.index;
     files_hash_.add(input.file_path());
     ++files_;
+}
+
+/// Checks the files about an input that the interrupted run was done with.
+void Results::check_files(const Input& input) const {
+    const Writes writes = options_.writes_of(input);
+    const auto check = [&](const std::string& suffix) { output_.check_file(input.output_name + suffix); };
+    if (writes.histogram) check(".histogram.csv");
+    if (writes.plot)
+        for (const io::PlotFormat format : options_.plots.formats)
+            check(std::string(".histogram") + io::extension_of(format));
+    if (writes.normalized && (!linked_ || checkpoint_.pass == 2))
+        for (const char* extension : {".png", ".tiff"}) check(std::string(".normalized") + extension);
 }
 
 /// Says of what inputs the results are: a shard of a manifest has seen its own alone.
@@ -224,16 +292,25 @@ void Results::count_all() {
     checkpoint_.shard.inputs_hash = manifest ? manifest->checksum() : files_hash_.text();
 }
 
-void Results::skip(const Input& input) {
+bool Results::skip(const Input& input) {
     count(input);
+    if (options_.inputs.shard.has(input.index)) check_files(input);
     if (input.stamp && changed_.empty() && input.stamp->changed > checkpoint_.time) changed_ = input.path;
     from_directory_ = from_directory_ || input.from_directory;
-    if (++skipped_ < to_skip_) return;
-    const std::string anew = " the interrupted run in " + options_.output.string() + ": start anew without --resume";
+    if (checkpoint_.pass == 2) {
+        std::vector<std::string> gone;  // which the interrupted run has said
+        first_pass_.find(input, gone);
+    }
+    if (++skipped_ < to_skip_) return true;
+    const std::string anew = " the interrupted run in " + options_.output.string() + ": start again without --resume";
     if (hash_.text() != expected_hash_) throw UsageError("--resume: the inputs are not those of" + anew);
     if (stamps_.text() != expected_stamps_)
         throw UsageError("--resume: " + (changed_.empty() ? "an input" : changed_) +
-                         " has another size or time of modification than when it was measured by" + anew);
+                         " has changed its size or modification time since it was measured by" + anew);
+    if (beside_.text() == expected_beside_) return true;
+    note_anew((changed_.empty() ? "an input" : changed_) + " or its mask" +
+              (options_.labels.empty() ? "" : " or label image"));
+    return false;
 }
 
 /// Makes the directory and files when there is something to say: a run whose inputs all fail to be there leaves none.
@@ -242,6 +319,7 @@ void Results::begin_files() {
     if (journaled_) {
         output_.begin();
         checkpoint_.standard_output = printed_place();
+        checkpoint_.extents[list_name()] = output_.listed();
         save_checkpoint(checkpoint_path_, checkpoint_, *values_);
         checkpoint_saved_ = true;
     }
@@ -268,6 +346,17 @@ void Results::add_error(const Input& input, const Failure& failure) {
     append(sinks_.format(io::record_of(input.index, row)));
 }
 
+/// Reports images that the second pass does not find: one error each, as for images that it cannot read.
+void Results::add_gone(std::uint64_t index, const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+        Input input;
+        input.index = index;
+        input.path = path;
+        add_error(input, failure_of(IoError(path + ": is gone since the first pass: it gets no copy",
+                                            IoError::Kind::missing)));
+    }
+}
+
 /// Place in standard output from which on a run that goes on from here may find lines of this one.
 std::optional<Checkpoint::Output> Results::printed_place() const {
     const auto rest = printed_tail_.rest();
@@ -285,20 +374,27 @@ void Results::print(const std::string& text) {
     sinks_.printed ? console_.print_rows(missing) : console_.print(missing);
 }
 
-/// Says remarks at once where there is one input; else each subject has a note at the end.
+/// Prints remarks at once if there is one input; else each subject has a note at the end.
 void Results::remark(const Outcome& outcome) {
     io::Notes& notes = checkpoint_.shard.notes;
     for (const auto& [subject, text] : outcome.remarks) {
-        const bool of_set = std::string(subject) == io::spare_bits_subject;  // which knows how many bits
+        const bool of_set = subject == io::spare_bits_subject;  // which knows how many bits
         if (single_)
             console_.note(outcome.input.path + ": " + text);
         else
             notes.add(subject, {outcome.input.index, outcome.input.path, of_set ? "" : text, 1});
     }
+    if (const std::uint64_t samples = outcome.excluded_by_file; samples > 0) {
+        const auto& [index, path] = std::pair(outcome.input.index, outcome.input.path);
+        notes.add(io::excluded_samples_subject, {index, path, "", samples});
+        notes.add(io::excluding_files_subject, {index, path, "", 1});
+    }
+    if (options_.rules_name_channels())
+        notes.add(io::images_of_rules_subject, {outcome.input.index, outcome.input.path, "", 1});
     add_kind(notes, outcome.result);
 }
 
-/// Says once what was other than expected.
+/// Prints the notes, once.
 void Results::say_notes() {
     for (const std::string& line : checkpoint_.shard.notes.lines()) console_.note(line);
     if (sharded_) return;
@@ -310,18 +406,25 @@ void Results::say_notes() {
         console_.note(line);
 }
 
+/// Appends rows, and prints them.
+void Results::add_rows(Formatted rows) {
+    const std::string printed = std::exchange(rows.printed, {});
+    append(std::move(rows));
+    if (sinks_.printed) print(sinks_.printed->append(printed));
+}
+
 void Results::add_image(Outcome& outcome) {
     if (checkpoint_.pass == 2) return;
     remark(outcome);
-    std::string printed = std::exchange(outcome.formatted.printed, {});
-    append(std::move(outcome.formatted));
+    add_rows(std::move(outcome.formatted));
+    outcome.regions.take([this](Formatted rows) { add_rows(std::move(rows)); });
     for (io::Group& group : outcome.summaries) summary_.add(group);
     for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++checkpoint_.images;
     ++images_;
     pixels_ += outcome.pixels;
-    print(sinks_.printed ? sinks_.printed->append(std::move(printed)) : outcome.table);
+    if (!sinks_.printed) print(outcome.table);
 }
 
 void Results::record(Outcome& outcome) {
@@ -332,11 +435,11 @@ void Results::record(Outcome& outcome) {
     if (!outcome.failure || journaled_) begin_files();
     count(input);
     ++checkpoint_.inputs;
+    add_gone(input.index, outcome.gone);
+    if (linked_ && checkpoint_.pass == 1) first_pass_.add(input, outcome.failure.has_value());
     if (!outcome.left_out) {
         if (outcome.failure) {
             add_error(input, *outcome.failure);
-            if (linked_ && checkpoint_.pass == 1)
-                bad_.append(std::to_string(input.index) + ' ' + std::to_string(input.page) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
             if (checkpoint_.pass == 2 || !options_.table_of(input))  // which names them
@@ -360,6 +463,7 @@ void Results::checkpoint() {
         file->sync();
         checkpoint_.extents[file->name()] = file->extent();
     }
+    checkpoint_.extents[list_name()] = output_.listed();
     output_.sync();
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
     if (most.histogram || most.plot || most.normalized) {  // files of images
@@ -375,6 +479,7 @@ void Results::checkpoint() {
     checkpoint_.standard_output = printed_place();
     checkpoint_.paths_hash = hash_.text();
     checkpoint_.stamps_hash = stamps_.text();
+    checkpoint_.beside_hash = beside_.text();
     checkpoint_.time = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
     if (checkpoint_.pass == 1) count_all();
@@ -391,12 +496,11 @@ void Results::checkpoint() {
 void Results::finish_rows(RowFile& file) {
     const std::string name = file.name();
     const Extent& extent = checkpoint_.extents[name];
-    output_.make();
     std::error_code ignored;
     const bool left = !complete_ || fs::exists(file.partial(), ignored);
     if (complete_) left ? file.resume(extent) : file.check_complete(extent);
     if (left)
-        file.complete(output_);
+        file.complete();
     else
         output_.keep(name);
     written_.push_back(name);
@@ -417,14 +521,33 @@ void Results::finish_shard() {
     written_.insert(written_.end(), names.begin(), names.end());
 }
 
+/// Writes the flags that follow from the rows, which have no names yet unless an interrupted run gave them.
+void Results::write_flags() {
+    const auto table = [this](ColumnFile of) {
+        const std::string name = traits_of(of).file_name();
+        const auto file =
+            std::find_if(rows_.begin(), rows_.end(), [&](const RowFile& one) { return one.name() == name; });
+        return [file, path = (options_.output / name).string()] { return io::CsvRows(file->read(), path); };
+    };
+    const FlagFinder flags({table(ColumnFile::stats), table(ColumnFile::quality)}, options_.flags);
+    FlagSummary summary;
+    const std::string name = traits_of(ColumnFile::flags).file_name();
+    output_.stage(name, flags_csv(flags, summary));
+    written_.push_back(name);
+    flags_ = summary.text(flags);
+}
+
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
     const io::Shard& shard = checkpoint_.shard;
     std::vector<std::string> names = table_names();
     std::set<std::string> stale(names.begin(), names.end());
+    stale.insert(traits_of(ColumnFile::groups).file_name());
     if (journaled_)
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
+    stale.insert(traits_of(ColumnFile::flags).file_name());
     const bool any = shard.rows_of(ColumnFile::stats) > 0;
+    if (any && options_.flags_asked()) write_flags();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
         const bool of_images = sinks_.files[i].tables.front().subject == TableSubject::image;
         if (of_images ? any : journaled_ && !checkpoint_.errors.empty())
@@ -434,7 +557,7 @@ void Results::finish_dataset() {
     }
     if (journaled_ && any && io::is_set(shard, shard.groups.front().summary, shard.rows_of(ColumnFile::errors)))
         numbers_ = io::write_dataset(
-            options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, shard.percentiles, writer(),
+            options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, options_.statistics(), writer(),
             [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
     output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
@@ -460,7 +583,7 @@ void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
     const Summary& whole = checkpoint_.shard.groups.front().summary;
-    if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.percentiles);
+    if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.statistics());
     for (std::size_t i = 0; i < whole.depths().size(); ++i)
         print(set_table(name, whole, i, *numbers_, groups_, options_));
 }
@@ -469,14 +592,7 @@ void Results::finish() {
     summary_.settle();
     if (!begun_ && sharded_ && options_.inputs.manifest) begin_files();  // a shard may have no lines
     if (!begun_) return;
-    if (checkpoint_.pass == 2 && !complete_ && files_hash_.text() != checkpoint_.shard.inputs_hash) {
-        console_.say("other images were there in the second pass than in the first: some may not be normalized");
-        ++checkpoint_.errors["other"];
-    } else if (checkpoint_.pass == 2 && !complete_ && stamps_.text() != checkpoint_.first_stamps) {
-        console_.say(
-            "inputs were changed after the first pass: copies of these are made by numbers of what was there then");
-        ++checkpoint_.errors["other"];
-    }
+    if (checkpoint_.pass == 2 && !complete_) add_gone(checkpoint_.shard.inputs, first_pass_.rest());
     for (std::size_t i = 0; i < rows_.size() && !complete_; ++i) rows_[i].append(sinks_.files[i].sink->end());
     if (journaled_ && !complete_) {
         checkpoint_.complete = true;
@@ -484,7 +600,8 @@ void Results::finish() {
     }
     if (!options_.tables_to.empty() && checkpoint_.images > 0) {
         const std::vector<LutSet> tables = luts();
-        if (tables.empty()) throw InvalidArgument("--lut-out: there is no lookup table for bands");
+        if (tables.empty()) throw InvalidArgument("--lut-out: lookup tables don't exist for bands");
+        make_directories(options_.tables_to.parent_path());
         write_durably(options_.tables_to, io::luts_csv(tables));
     }
     if (stats_wanted_ && sharded_)
@@ -503,12 +620,13 @@ void Results::finish() {
         checkpoint_saved_ = false;
         values_->discard();
     }
-    if (linked_) bad_.discard();
+    if (linked_) first_pass_.file().discard();
     output_.end();
     say_notes();
     if (options_.format != "table") return;
     std::vector<fs::path> tables;
     if (!options_.tables_to.empty() && checkpoint_.images > 0) tables.push_back(options_.tables_to);
+    if (!flags_.empty()) console_.print(flags_);
     if (const std::string text = written_text(options_.output, written_, checkpoint_.files, tables); !text.empty())
         console_.print(text);
 }

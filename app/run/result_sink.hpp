@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "cli/console.hpp"
 #include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
+#include "run/first_pass.hpp"
 #include "run/one_table.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
@@ -34,23 +34,28 @@ class Results {
     Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single,
             std::uint64_t group_bytes);
 
-    /// Looks whether other files have the names of those that will be written. Throws IoError.
+    /// Checks that no foreign file has the name of a file that will be written. Throws IoError.
     void reserve_names();
-    /// Looks for an interrupted run. With --resume takes up where it was, and returns the number of inputs that are
-    /// done; otherwise clears it away, with a note. Throws UsageError where it was another run, IoError.
+    /// Looks for an interrupted run. With --resume, continues it and returns the number of finished inputs; otherwise
+    /// removes it, with a note. Throws UsageError if it was a different run, and IoError.
     std::uint64_t begin();
     /// The pass that the run is in: 1, or 2 where the first was done before.
     int pass() const { return checkpoint_.pass; }
-    /// Begins the second pass: inputs, all measured, are gone through again. Throws IoError.
+    /// Begins the second pass over the inputs, which are all measured. Throws IoError.
     void begin_second_pass();
-    /// Tells whether the first pass failed at this input. To be asked in the order of the inputs.
-    bool is_bad(const Input& input);
+    /// Compares an input of the second pass with the findings of the first: it is left out if it failed there, fails if
+    /// it was missing there, and inputs before it that have disappeared are reported. Call it in the order of the
+    /// inputs. Throws IoError.
+    void look_back(Outcome& outcome);
     /// LUTs that normalize the whole set. Throws InvalidArgument.
     std::vector<LutSet> luts() const;
     /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now,
-    /// or files were replaced.
-    void skip(const Input& input);
-    /// Tells whether all was done but for the names of the files.
+    /// or files were replaced. Returns false, at the last, where something else of them is not as it was: all is then
+    /// to be measured anew.
+    bool skip(const Input& input);
+    /// Forgets the interrupted run, to measure all anew. Throws IoError.
+    void begin_anew();
+    /// Returns whether everything is done except the names of the files.
     bool only_to_finish() const { return complete_; }
 
     /// Tells whether inputs want their stamps.
@@ -63,16 +68,16 @@ class Results {
     /// Records the next input. Throws IoError where a file cannot be written: nothing since the last checkpoint then
     /// counts; UsageError, nothing being recorded, for an image that the options do not go with.
     void record(Outcome& outcome);
-    /// Calls `checkpoint`, if it is time for one. To be called where what was recorded ends with summaries.
+    /// Calls `checkpoint` if it is time for one. Call it when the summaries include all recorded inputs.
     void checkpoint_now_and_then();
-    /// Makes sure that what was recorded is on disk, and says so in the checkpoint. Throws IoError.
+    /// Brings everything that was recorded to disk, and writes a checkpoint. Throws IoError.
     void checkpoint();
     /// Gives the files their names. Throws IoError.
     void finish();
-    /// Removes what cannot be gone on with. Throws IoError.
+    /// Removes state that cannot be resumed. Throws IoError.
     void abandon();
 
-    /// Tells whether --resume can go on from here.
+    /// Returns whether --resume can continue from here.
     bool resumable() const { return checkpoint_saved_; }
     std::uint64_t failed() const;  ///< inputs
     const std::map<std::string, std::uint64_t>& errors() const { return checkpoint_.errors; }
@@ -84,15 +89,21 @@ class Results {
 
   private:
     std::vector<std::string> table_names() const;
+    std::string list_name() const;
+    void check_files(const Input& input) const;
     std::vector<std::string> working_names();
     std::vector<RowFile*> growing();
     void append(Formatted formatted);
+    void add_rows(Formatted rows);
     io::FileWriter writer();
     void keep_values();
     void begin_files();
+    Checkpoint first_checkpoint() const;
+    void note_anew(const std::string& what) const;
     void count(const Input& input);
     void count_all();
     void add_error(const Input& input, const Failure& failure);
+    void add_gone(std::uint64_t index, const std::vector<std::string>& paths);
     void remark(const Outcome& outcome);
     void say_notes();
     void add_image(Outcome& outcome);
@@ -100,6 +111,7 @@ class Results {
     std::optional<Checkpoint::Output> printed_place() const;
     void finish_rows(RowFile& file);
     void finish_shard();
+    void write_flags();
     void finish_dataset();
     void print_set();
 
@@ -116,23 +128,22 @@ class Results {
     const bool linked_;  ///< there are two passes
     std::filesystem::path checkpoint_path_;
     std::deque<RowFile> rows_;  ///< of `sinks_`
-    RowFile bad_;               ///< index and page of inputs that a second pass leaves out, one line each
-    std::ifstream bad_lines_;
-    std::optional<std::pair<std::uint64_t, std::uint64_t>> next_bad_;  ///< index and page
+    FirstPass first_pass_;
     const std::shared_ptr<io::FrequencyFile> values_;
     const std::uint64_t group_bytes_;
     Checkpoint checkpoint_;
     SetSummary summary_{checkpoint_.shard};
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     GroupRows groups_;                       ///< as far as they have been written
+    std::string flags_;                      ///< what the terminal shows of them
     OneTable one_table_;
     PathsHash hash_;        ///< of all inputs
     PathsHash files_hash_;  ///< of their files, which all shards know, while pages are known of their own alone
     std::uint64_t files_ = 0, own_ = 0;
     std::optional<std::uint64_t> last_file_;
-    StampsHash stamps_;
-    std::string expected_hash_, expected_stamps_;  ///< of the inputs to be skipped
-    std::string changed_;                          ///< the first of them that was changed after the checkpoint
+    StampsHash stamps_, beside_;
+    std::string expected_hash_, expected_stamps_, expected_beside_;  ///< of the inputs to be skipped
+    std::string changed_;  ///< the first of them that was changed after the checkpoint
     PrintedTail printed_tail_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part

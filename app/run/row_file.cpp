@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +20,8 @@ namespace gpuhist::app {
 
 namespace fs = std::filesystem;
 
-RowFile::RowFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {}
+RowFile::RowFile(OutputDirectory& output, const std::string& name)
+    : output_(output), path_(output.path() / name), partial_(path_.string() + ".partial") {}
 
 RowFile::~RowFile() {
     if (file_ >= 0) close(file_);
@@ -31,6 +34,7 @@ void RowFile::go_to_end() {
 
 void RowFile::begin() {
     if (file_ >= 0) return;
+    output_.begin();
     file_ = io::open_locked(partial_, io::Opened::is_new);
     go_to_end();
 }
@@ -62,12 +66,22 @@ void RowFile::append(const std::string& text) {
     if (buffer_.size() >= std::size_t{1} << 18) flush();
 }
 
+std::unique_ptr<std::istream> RowFile::read() {
+    if (file_ < 0 && !buffer_.empty()) return std::make_unique<std::istringstream>(buffer_);
+    if (file_ >= 0) flush();
+    std::error_code ignored;
+    const fs::path& path = fs::exists(partial_, ignored) ? partial_ : path_;
+    auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!*file) throw IoError(path.string() + ": cannot be read");
+    return file;
+}
+
 void RowFile::sync() {
     flush();
     if (fsync(file_) != 0) fail_to_write(partial_, errno);
 }
 
-/// Reads the first bytes of an interrupted run's file. Throws IoError where they are not what the checkpoint says.
+/// Reads the first bytes of the file of an interrupted run. Throws IoError if they differ from the checkpoint.
 void RowFile::check(int file, const fs::path& path, const Extent& extent) {
     std::string piece(io::BlockChecksums::block_bytes, '\0');
     sums_ = {};
@@ -80,7 +94,7 @@ void RowFile::check(int file, const fs::path& path, const Extent& extent) {
         sums_.add(piece.data(), static_cast<std::size_t>(part));
     }
     if (sums_.bytes() != extent.bytes || (extent.bytes > 0 && sums_.value() != extent.checksum))
-        throw IoError(path.string() + ": is not what the checkpoint says of it: start anew without --resume");
+        throw IoError(path.string() + ": differs from the checkpoint: start again without --resume");
 }
 
 void RowFile::resume(const Extent& extent) {
@@ -101,17 +115,20 @@ void RowFile::check_complete(const Extent& extent) {
     close(file);
 }
 
-void RowFile::complete(OutputDirectory& output) {
+void RowFile::complete() {
     if (file_ < 0) {
-        output.stage(name(), [&](const auto& take) { take(buffer_.data(), buffer_.size()); });
+        output_.stage(name(), [&](const auto& take) { take(buffer_.data(), buffer_.size()); });
         discard();
         return;
     }
     sync();
-    output.stage_working(name(), partial_);
+    output_.stage_working(name(), partial_);
 }
 
 void RowFile::discard() {
+    buffer_.clear();
+    written_ = 0;
+    sums_ = {};
     if (file_ < 0) file_ = io::open_locked(partial_, io::Opened::exists);
     if (file_ < 0) return;
     unlink(partial_.c_str());

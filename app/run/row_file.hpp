@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <istream>
+#include <memory>
 #include <string>
 
 #include "gpuhist/io/checksum.hpp"
@@ -10,16 +12,11 @@
 
 namespace gpuhist::app {
 
-/// What a checkpoint knows of a file that grows: its first bytes, and their checksum.
-struct Extent {
-    std::uint64_t bytes = 0, checksum = 0;
-};
-
 /// Text file that grows under a name of its own, NAME.partial, and gets its name when it is complete. A short one
 /// appears at once.
 class RowFile {
   public:
-    explicit RowFile(std::filesystem::path path);
+    RowFile(OutputDirectory& output, const std::string& name);
     ~RowFile();
     RowFile(const RowFile&) = delete;
     RowFile& operator=(const RowFile&) = delete;
@@ -30,18 +27,20 @@ class RowFile {
     io::FileChecksums checksums() const { return sums_.all(); }
     std::string name() const { return path_.filename().string(); }
     const std::filesystem::path& partial() const { return partial_; }
+    /// Reader of all rows so far, or of the complete file of an interrupted run.
+    std::unique_ptr<std::istream> read();
     /// Brings to disk what was appended.
     void sync();
-    /// Goes on after these bytes of an interrupted run, once they are checked.
+    /// Continues after these bytes of an interrupted run, once they are checked.
     void resume(const Extent& extent);
     /// Lets it have its name when the directory's files get theirs.
-    void complete(OutputDirectory& output);
+    void complete();
     /// Checks the complete file of an interrupted run.
     void check_complete(const Extent& extent);
-    /// Takes the name for this run, and keeps other runs from it.
+    /// Takes the name for this run in the directory, which is made, and keeps other runs from it.
     void begin();
-    /// Removes what is there under the temporary name, which must be a run's. Throws IoError where another run is
-    /// writing it.
+    /// Removes the file with the temporary name, which an earlier run left, and starts a new one. Throws IoError if
+    /// another run is writing it.
     void discard();
 
   private:
@@ -49,6 +48,7 @@ class RowFile {
     void check(int file, const std::filesystem::path& path, const Extent& extent);
     void flush();
 
+    OutputDirectory& output_;
     std::filesystem::path path_, partial_;
     std::string buffer_;
     int file_ = -1;

@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <opencv2/core.hpp>
 #include <system_error>
 #include <utility>
 
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/policy.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/version.hpp"
+#include "run/image_flags.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -31,6 +35,39 @@ std::string rectangles_text(const Options& options) {
         text += " " + one.name + "=" + std::to_string(one.x) + "," + std::to_string(one.y) + "," +
                 std::to_string(one.width) + "," + std::to_string(one.height);
     return text;
+}
+
+/// Stamp of a file: zeros where it is no regular one.
+Stamp stamp_of_file(const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    const auto nanoseconds = [](const timespec& time) {
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    };
+    Stamp stamp;
+    stamp.bytes = static_cast<std::uint64_t>(status.st_size);
+    stamp.modified = nanoseconds(status.st_mtim);
+    stamp.changed = nanoseconds(status.st_ctim);
+    return stamp;
+}
+
+/// Checksum of the contents of a file, as far as it can be read.
+std::uint64_t checksum_of_file(const std::string& path) {
+    io::Checksum sum;
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> piece(1 << 16);
+    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
+        sum.add(piece.data(), static_cast<std::size_t>(file.gcount()));
+    return sum.value();
+}
+
+/// Text that identifies the contents of a file that all images share. Empty for other than regular files.
+std::string identity_of(const std::string& path, bool shared_out) {
+    const Stamp stamp = stamp_of_file(path);
+    if (path.empty() || stamp.modified == 0) return {};
+    if (shared_out) return "of checksum " + io::checksum_text(checksum_of_file(path));
+    return "of " + std::to_string(stamp.bytes) + " bytes and times " + std::to_string(stamp.modified) + " and " +
+           std::to_string(stamp.changed);
 }
 
 std::string pages_text(const std::optional<PageSelection>& pages) {
@@ -94,10 +131,17 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--labels"] = options.labels + (options.label_zero ? " with 0" : "");
     all["--roi, --rois or --clip-rois"] = rectangles_text(options);
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";
+    all["--fill"] = normalization.fill ? number(*normalization.fill) : "";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
+    all[thresholds_option] = options.flags_asked() ? io::flags_json(options.flags) : "";
     all["--link"] = options.linked ? "dataset" : "";
     all["--lut-in"] = options.tables_from.string();
     all["--lut-out"] = options.tables_to.string();
+    for (const auto& [option, path] : {std::pair("--mask", options.masks),
+                                       {"--labels", options.labels},
+                                       {"--rois", options.rectangles_from},
+                                       {"--lut-in", options.tables_from.string()}})
+        all[std::string(file_of_option) + option] = identity_of(path, options.shard.has_value());
     return all;
 }
 
@@ -121,32 +165,59 @@ std::string PathsHash::text() const {
 
 Stamp stamp_of(const Input& input) {
     if (input.standard_input || input.failure) return {};
-    const auto of = [](const std::string& path) -> Stamp {
-        struct stat status {};
-        if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-        const auto nanoseconds = [](const timespec& time) {
-            return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-        };
-        return {static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
-    };
-    Stamp stamp = of(input.file_path());
-    const Stamp mask = of(input.file_path() + ".msk");
-    stamp.changed = std::max(stamp.changed, mask.changed);
-    stamp.mask_bytes = mask.bytes;
-    stamp.mask_modified = mask.modified;
+    Stamp stamp = stamp_of_file(input.file_path());
+    if (const std::string beside = io::mask_path_of(input.file_path()); !beside.empty()) {
+        const Stamp mask = stamp_of_file(beside);
+        stamp.changed = std::max(stamp.changed, mask.changed);
+        stamp.mask_bytes = mask.bytes;
+        stamp.mask_modified = mask.modified;
+    }
     return stamp;
 }
 
-void refuse_changed(Input& input) {
-    if (input.failure || !input.listed_bytes || !input.stamp || input.stamp->modified == 0) return;
-    if (input.stamp->bytes == *input.listed_bytes) return;
-    input.failure = IoError(input.path + ": changed since it was listed: it has " + std::to_string(input.stamp->bytes) +
-                            " bytes, and its manifest says " + std::to_string(*input.listed_bytes));
+void CompanionStamps::add(const std::vector<std::string>& companions, Stamp& stamp) {
+    if (companions.empty()) return;
+    io::Checksum sum;
+    for (const std::string& path : companions) {
+        const Stamp one = stamp_of_file(path);
+        const std::uint64_t second = shared_out_ ? checksum_of(path, one) : one.modified;
+        sum.add(&one.bytes, sizeof one.bytes);
+        sum.add(&second, sizeof second);
+        if (!shared_out_) stamp.changed = std::max(stamp.changed, one.changed);
+    }
+    stamp.companions = sum.value();
 }
 
-void StampsHash::add(const Stamp& stamp) {
-    const std::array<std::uint64_t, 4> numbers{stamp.bytes, stamp.modified, stamp.mask_bytes, stamp.mask_modified};
-    sum_.add(numbers.data(), sizeof numbers);
+std::uint64_t CompanionStamps::checksum_of(const std::string& path, const Stamp& stamp) {
+    constexpr std::size_t most = 1024;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = known_.find(path);
+        if (found != known_.end() && found->second.first == stamp && found->second.first.changed == stamp.changed)
+            return found->second.second;
+    }
+    const std::uint64_t checksum = checksum_of_file(path);
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= most) known_.clear();
+    known_[path] = {stamp, checksum};
+    return checksum;
+}
+
+void refuse_changed(Input& input) {
+    if (input.failure || !input.stamp || input.stamp->modified == 0) return;
+    const auto refuse = [&](const char* what, std::uint64_t now, std::uint64_t listed) {
+        input.failure = IoError(input.path + ": was changed after it was listed: " + what + " has " +
+                                std::to_string(now) + " bytes, but its manifest says " + std::to_string(listed));
+    };
+    const auto &bytes = input.listed_bytes, &mask = input.listed_mask;
+    if (bytes && input.stamp->bytes != *bytes) return refuse("it", input.stamp->bytes, *bytes);
+    if (mask && input.stamp->mask_bytes != *mask) refuse("its mask", input.stamp->mask_bytes, *mask);
+}
+
+void refuse_changed_since(const Stamp& first, Input& input) {
+    if (input.failure || !input.stamp || input.stamp->modified == 0) return;  // what is gone is missed by its reader
+    if (first == *input.stamp) return;
+    input.failure = IoError(input.path + ": was changed after the first pass: it gets no copy");
 }
 
 std::optional<Checkpoint::Output> standard_output() {

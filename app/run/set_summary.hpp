@@ -20,7 +20,7 @@ class SetSummary {
     /// Adds images of a group; where enough wait, they are merged. Throws IoError where the disk is full: some are then
     /// merged and some are not.
     void add(io::Group& group);
-    /// Merges those that wait: the groups have all images afterwards. Throws as `add`.
+    /// Merges the waiting summaries; afterwards the groups have all images. Throws as `add`.
     void settle();
     /// Tells whether a merge has begun and not ended.
     bool in_doubt() const { return in_doubt_; }

@@ -12,17 +12,18 @@ namespace gpuhist::app {
 
 void GroupRows::add(const std::string& name, const io::SetNumbers& numbers) {
     if (name.empty() || ++groups_ > most) return;
-    const auto add_first = [&](Depth depth, std::initializer_list<Channel> channels) {
-        for (const Channel channel : channels)
+    const auto add_first = [&](Depth depth, std::initializer_list<bool (*)(Channel)> verdicts) {
+        for (const auto& verdict : verdicts)
             for (const SummaryRow& row : numbers.rows)
-                if (row.depth == depth && row.statistics.channel == channel) {
+                if (row.depth == depth && verdict(row.statistics.channel)) {
                     rows_.emplace_back(name, row);
                     return;
                 }
     };
     for (const DepthTraits& traits : all_depths) {
-        add_first(traits.depth, {Channel::gray});
-        add_first(traits.depth, {Channel::all, Channel::c0});  // a single band has no `all`
+        add_first(traits.depth, {[](Channel channel) { return channel == Channel::gray; }});
+        add_first(traits.depth,
+                  {[](Channel channel) { return channel == Channel::all; }, is_band});  // a single band has no `all`
     }
 }
 

@@ -16,10 +16,10 @@ namespace gpuhist::app {
 /// Groups of a set, for the table: rows of the first, and how many there are.
 class GroupRows {
   public:
-    /// Takes note of a group; the whole set, "", is none.
+    /// Records a group, but not the whole set, "".
     void add(const std::string& name, const io::SetNumbers& numbers);
-    /// Lines about the groups that have images of a depth, under a heading; empty where there are none. The last names
-    /// the file that has the others.
+    /// Lines about the groups that have images of a depth, under a heading; empty if there are none. The last line
+    /// names the file with the other groups.
     std::string text(Depth depth, const std::filesystem::path& others, const TableStyle& style) const;
 
   private:

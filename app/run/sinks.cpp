@@ -39,10 +39,11 @@ Sinks make_sinks(const Options& options) {
     std::vector<io::Table> printed;
     const bool stats = !options.write || options.write->stats;
     if (stats && options.shard)
-        sinks.files.push_back({io::shard_rows_file_name(*options.shard), {}, io::make_shard_sink(options.percentiles)});
+        sinks.files.push_back(
+            {io::shard_rows_file_name(*options.shard), {}, io::make_shard_sink(options.statistics())});
     for (const TableTraits& traits : input_tables()) {
         if (!is_wanted(traits, options)) continue;
-        const io::Table table(traits.table, options.percentiles);
+        const io::Table table(traits.table, options.statistics());
         if (traits.table == ColumnFile::quality)  // beside the statistics of its image
             std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(printed.front().columns),
                          [&](const Column& column) {

@@ -2,20 +2,41 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "gpuhist/alpha.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/image.hpp"
 #include "gpuhist/request.hpp"
 
 namespace gpuhist::app {
 
-/// Sets what pixels weigh where alpha is the weight: of an image without alpha its white. Throws InvalidArgument for
-/// alpha that is premultiplied.
+/// Verdict on a file's image: whether its colors are divided by alpha, which is their weight.
+inline bool divides(const Validity& validity, const io::Image& image) {
+    return validity.alpha == AlphaRule::weight && image.alpha == io::Alpha::premultiplied &&
+           image.depth == Depth::f16 && (image.samples == Samples::color || image.samples == Samples::gray_alpha);
+}
+
+/// Divides premultiplied colors in place, of an image or a strip, where alpha is their weight.
+inline void divide_by_alpha(const Validity& validity, const io::Image& image) {
+    if (!divides(validity, image)) return;
+    cv::Mat pixels = image.pixels;
+    MutableImageView view = io::mutable_view(pixels);
+    view.depth = image.depth;
+    view.samples = image.samples;
+    gpuhist::divide_by_alpha(view);
+}
+
+/// Sets the weight of pixels if alpha is the weight: in an image without alpha, it is white. Throws InvalidArgument for
+/// premultiplied alpha by which colors are not divided.
 inline void set_weight(Validity& validity, const io::Image& image) {
     if (validity.alpha != AlphaRule::weight) return;
-    if (image.alpha == io::Alpha::premultiplied)
-        throw InvalidArgument("its alpha is premultiplied, and straight alpha alone is a weight");
-    if (!traits_of(image.depth).floating) validity.opaque = static_cast<std::uint32_t>(image.white);
+    const DepthTraits& traits = traits_of(image.depth);
+    if (image.alpha == io::Alpha::premultiplied && traits.alpha_unit > 0 && !divides(validity, image))
+        throw InvalidArgument(std::string("its alpha is premultiplied, and colors of ") + traits.name +
+                              (image.depth == Depth::f16 ? " beside bands" : "") +
+                              " are not divided by it: those of f16 are");
+    if (!traits.floating) validity.opaque = static_cast<std::uint32_t>(image.white);
 }
 
 }  // namespace gpuhist::app

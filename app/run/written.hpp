@@ -9,8 +9,8 @@
 
 namespace gpuhist::app {
 
-/// Lines that begin with `wrote`: of files in a directory their names, of those below it, about images, how many end
-/// in what, and a line for each file elsewhere. Empty where nothing was written.
+/// Lines that begin with `wrote`: the names of files in a directory; the number of files about images below it, by
+/// suffix; and one line per file elsewhere. Empty if nothing was written.
 std::string written_text(const std::filesystem::path& directory, std::vector<std::string> names,
                          const std::map<std::string, std::uint64_t>& below = {},
                          const std::vector<std::filesystem::path>& elsewhere = {});

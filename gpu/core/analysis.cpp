@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/channels.hpp"
 #include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "gpuhist/error.hpp"
@@ -16,11 +17,49 @@ namespace gpuhist {
 const char* to_string(Channel channel) {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> all{"gray", "red", "green", "blue", "luma", "alpha", "all"};
-        for (int place = 0; band(place) <= Channel::c63; ++place) all.push_back("c" + std::to_string(place));
+        for (int place = 0; band(place) <= Channel::c63; ++place)
+            all.push_back(std::string("c") += std::to_string(place));
+        for (int number = 1; extra(number) <= Channel::extra61; ++number)
+            all.push_back(std::string("extra") += std::to_string(number));
+        all.emplace_back("band");
         return all;
     }();
     const auto at = static_cast<std::size_t>(channel);
     return at < names.size() ? names[at].c_str() : "";
+}
+
+std::optional<Channel> channel_of(std::string_view name) {
+    for (int i = 0; i < channel_names; ++i)
+        if (const auto channel = static_cast<Channel>(i); name == to_string(channel)) return channel;
+    return std::nullopt;
+}
+
+std::string to_string(const Int128& value) {
+    core::u128 rest = static_cast<core::u128>(core::from_public(value));
+    if (value.high < 0) rest = -rest;
+    std::string digits;
+    do {
+        digits += static_cast<char>('0' + static_cast<int>(rest % 10));
+        rest /= 10;
+    } while (rest != 0);
+    if (value.high < 0) digits += '-';
+    return {digits.rbegin(), digits.rend()};
+}
+
+double to_double(const Int128& value) {
+    return core::to_double(core::from_public(value));
+}
+
+std::string band_name(std::string_view own) {
+    constexpr std::string_view mark = "band:";
+    const bool marked = channel_of(own) || own.substr(0, mark.size()) == mark;
+    return std::string(marked ? mark : "").append(own);
+}
+
+const ChannelAnalysis* Analysis::find(std::string_view name) const {
+    for (const ChannelAnalysis& candidate : channels)
+        if (channel_name(candidate) == name) return &candidate;
+    return nullptr;
 }
 
 const ChannelAnalysis* Analysis::find(Channel channel) const {
@@ -31,6 +70,10 @@ const ChannelAnalysis* Analysis::find(Channel channel) const {
 
 Measured& Measured::operator+=(const Measured& other) {
     if (measure != other.measure) throw InvalidArgument("different measures cannot be merged");
+    if (!traits_of(measure).merges) {
+        *this = {measure, 0, {}};
+        return *this;
+    }
     pixels += other.pixels;
     if (sums.size() < other.sums.size()) sums.resize(other.sums.size());
     for (std::size_t i = 0; i < other.sums.size(); ++i)
@@ -47,7 +90,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
         throw InvalidArgument(std::string(to_string(depth)) +
                               " analyses cannot be merged: order statistics need the pixels");
     for (std::size_t c = 0; c < channels.size(); ++c)
-        if (channels[c].channel != other.channels[c].channel ||
+        if (channel_name(channels[c]) != channel_name(other.channels[c]) ||
             channels[c].counts.size() != other.channels[c].counts.size())
             throw InvalidArgument("analyses of different channels cannot be merged");
     for (std::size_t c = 0; c < channels.size(); ++c) {
@@ -56,6 +99,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
         channels[c].above += other.channels[c].above;
         channels[c].values.add(other.channels[c].values);
         channels[c].values.settle();
+        core::add_centroids(channels[c].centroid_sums, other.channels[c].centroid_sums);
         std::transform(channels[c].counts.begin(), channels[c].counts.end(), other.channels[c].counts.begin(),
                        channels[c].counts.begin(), std::plus<>());
     }
@@ -76,7 +120,10 @@ Analysis& Analysis::operator+=(const Analysis& other) {
     return *this;
 }
 
-void name_channels(Analysis& analysis, Samples samples) {
+namespace {
+
+/// Gives the channels of a measured image the names for its samples.
+void name_samples(Analysis& analysis, Samples samples) {
     const auto named = [](const ChannelAnalysis& one) { return is_band(one.channel); };
     const bool bands = samples == Samples::bands || samples == Samples::color_bands;
     if (bands && std::any_of(analysis.channels.begin(), analysis.channels.end(), named)) return;
@@ -109,9 +156,55 @@ void name_channels(Analysis& analysis, Samples samples) {
             analysis.brightness.reset();
             break;
         case Samples::color_bands:
-            rename(Channel::alpha, Channel::c3);
+            rename(Channel::alpha, Channel::extra1);
             break;
     }
+}
+
+/// Names of bands in a pixel: their own, and numbers for extras without one.
+class BandNames {
+  public:
+    explicit BandNames(const std::vector<std::string>& own) : own_(own) {}
+
+    /// Name of the band at the next place. A band without a name of its own is `channel`.
+    std::string next(Channel channel, std::size_t place) {
+        if (place < own_.size() && !own_[place].empty()) return band_name(own_[place]);
+        return to_string(channel >= Channel::extra1 ? extra(++extras_) : channel);
+    }
+
+  private:
+    const std::vector<std::string>& own_;
+    int extras_ = 0;
+};
+
+std::size_t place_of_band(Channel channel) {
+    const bool beside = channel >= Channel::extra1;
+    return static_cast<std::size_t>(channel) - static_cast<std::size_t>(beside ? Channel::extra1 : Channel::c0) +
+           (beside ? 3 : 0);
+}
+
+}  // namespace
+
+void name_channels(Analysis& analysis, Samples samples, const std::vector<std::string>& bands) {
+    name_samples(analysis, samples);
+    if (std::all_of(bands.begin(), bands.end(), [](const std::string& own) { return own.empty(); })) return;
+    BandNames names(bands);
+    for (ChannelAnalysis& one : analysis.channels) {
+        if (!is_band(one.channel) || one.channel == Channel::named) continue;
+        std::string name = names.next(one.channel, place_of_band(one.channel));
+        one.channel = channel_of(name).value_or(Channel::named);
+        if (one.channel == Channel::named) one.name = std::move(name);
+    }
+}
+
+std::vector<std::string> names_of_samples(const ImageView& image, const std::vector<std::string>& bands) {
+    std::vector<std::string> all;
+    BandNames names(bands);
+    for (int place = 0; place < image.channels; ++place) {
+        const Channel channel = core::channel_at(image, place);
+        all.push_back(is_band(channel) ? names.next(channel, place_of_band(channel)) : to_string(channel));
+    }
+    return all;
 }
 
 void core::clear(Analysis& result, Depth depth) {
@@ -125,19 +218,19 @@ void core::clear(Analysis& result, Depth depth) {
 }
 
 void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
-    std::array<Channel, 5> rows{Channel::gray};
+    std::array<Channel, 5> order{Channel::gray};
     std::size_t size = 1;
     if (image.channels >= 3) {
-        rows = {Channel::red, Channel::green, Channel::blue};
+        order = {Channel::red, Channel::green, Channel::blue};
         size = 3;
-        if (luma) rows[size++] = Channel::luma;
-        if (image.channels == 4) rows[size++] = Channel::alpha;
+        if (luma) order[size++] = Channel::luma;
+        if (image.channels == 4) order[size++] = Channel::alpha;
     }
     clear(result, image.depth);
     result.channels.resize(size);
     for (std::size_t c = 0; c < size; ++c) {
         ChannelAnalysis fresh;
-        fresh.channel = rows[c];
+        fresh.channel = order[c];
         fresh.counts = std::move(result.channels[c].counts);
         fresh.counts.assign(bins, 0);
         fresh.order_statistics = std::move(result.channels[c].order_statistics);
@@ -200,6 +293,11 @@ std::optional<Range> core::extremes_of(Depth depth, const std::vector<std::uint6
     const auto last = std::find_if(counts.rbegin(), counts.rend(), some).base() - 1;
     return Range{value_at(depth, static_cast<std::uint64_t>(first - counts.begin())),
                  value_at(depth, static_cast<std::uint64_t>(last - counts.begin()))};
+}
+
+void core::add_centroids(std::vector<Int128>& sums, const std::vector<Int128>& more) {
+    if (sums.size() != more.size()) return sums.clear();
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = to_public(from_public(sums[i]) + from_public(more[i]));
 }
 
 FrequencyTable core::values_of_pooled(const Analysis& analysis) {

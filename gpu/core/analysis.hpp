@@ -1,4 +1,4 @@
-// Rows of an analysis: which there are, how they are laid out, and what colors are together.
+// Channels of an analysis: their layout, and the colors together.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace gpuhist::core {
 
-/// Colors that joint normalizations take together.
+/// Colors, which joint normalizations treat together.
 inline constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue};
 
-/// Verdict on a channel: whether it is in `all`, a color or a band.
+/// Returns whether a channel belongs to `all`: a color or a band.
 constexpr bool is_pooled(Channel channel) {
     return is_color(channel) || is_band(channel);
 }
 
-/// Verdict on the channels of an image or a set: whether there is more than one for `all`.
+/// Returns whether an image or a set has more than one channel of `all`.
 template <class Channels>
 bool has_pooled(const Channels& channels) {
     int pooled = 0;
@@ -28,12 +28,7 @@ bool has_pooled(const Channels& channels) {
     return pooled > 1;
 }
 
-/// Rows of an image of 1, 3 or 4 channels: where there are colors, luma is one more.
-constexpr int rows_of_channels(int channels) {
-    return channels == 1 ? 1 : channels + 1;
-}
-
-/// Adds another channel's counts by class, and joins the extremes of both.
+/// Adds the counts by class of another channel, and joins the extremes of both.
 template <class Part>
 void add_samples(Part& sum, const Part& more) {
     if (more.valid() > 0) {
@@ -43,7 +38,7 @@ void add_samples(Part& sum, const Part& more) {
     sum.by_class() += more;
 }
 
-/// Takes channels out of a result: those of which gone(channel) is true.
+/// Removes from a result the channels for which gone(channel) is true.
 template <class Gone>
 void drop_channels(Analysis& result, const Gone& gone) {
     result.channels.erase(std::remove_if(result.channels.begin(), result.channels.end(),
@@ -51,30 +46,34 @@ void drop_channels(Analysis& result, const Gone& gone) {
                           result.channels.end());
 }
 
-/// Makes a result as new but for its depth, white and the storage of its channels.
+/// Resets a result, except for its depth, its white and the storage of its channels.
 void clear(Analysis& result, Depth depth);
 
-/// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
-/// left out. Storage is reused.
+/// Lays out the result of an image: depth, and channels with `bins` zeros each. All other fields are reset. Without
+/// `luma`, that channel is left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);
 
-/// Takes NaN and ±Inf out of the counts of f16 codes, into fields of their own.
+/// Moves NaN and ±Inf from the counts of f16 codes into fields of their own.
 void set_apart_non_finite(ChannelAnalysis& channel);
 
-/// Sets the numbers of samples of every channel: an image's pixels, and how many of them are unmasked.
+/// Sets the numbers of samples of every channel, from the pixels of the image and its unmasked pixels.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
-/// Sums and extremes of a channel's codes, of 8 or 16 bits.
+/// Sums and extremes of the codes of a channel with 8 or 16 bits.
 Brightness brightness_of(const ChannelAnalysis& channel);
 
-/// Lowest and highest finite value of a table, or of a count for each value of a depth; absent where there is none.
+/// Lowest and highest finite value of a table, or of counts with one count per value of a depth. Absent if there is
+/// none.
 std::optional<Range> extremes_of(const FrequencyTable& frequencies);
 std::optional<Range> extremes_of(Depth depth, const std::vector<std::uint64_t>& counts);
 
-/// Counts of colors and bands, those there are, added up; `sum` is overwritten.
+/// Adds the centroid sums of other samples. If only one of both has sums, the result has none.
+void add_centroids(std::vector<Int128>& sums, const std::vector<Int128>& more);
+
+/// Sum of the counts of all colors and bands. `sum` is overwritten.
 void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);
 
-/// Sorted samples of colors and bands, those there are.
+/// Sorted samples of all colors and bands.
 FrequencyTable values_of_pooled(const Analysis& analysis);
 
 }  // namespace gpuhist::core

@@ -1,5 +1,5 @@
-// Codes of samples: unsigned integers, as wide as these, in the order of the values. By them samples are counted,
-// sorted and looked up.
+// Codes of samples: unsigned integers as wide as the samples, in the order of the values. Samples are counted, sorted
+// and looked up by code.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ using UnsignedOf = std::conditional_t<
     bytes == 1, std::uint8_t,
     std::conditional_t<bytes == 2, std::uint16_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Type of a sample's code.
+/// Type of the code of a sample.
 template <class Sample>
 using Code = UnsignedOf<sizeof(Sample)>;
 
-/// Real number as a sample of a floating type: rounded once.
+/// Sample of a floating type that is nearest to a real number, rounded once.
 template <class Out>
 Out rounded_to(double v) {
     if constexpr (is_narrow<Out>)
@@ -31,8 +31,8 @@ Out rounded_to(double v) {
         return static_cast<Out>(v);
 }
 
-/// Place of a sample among all of its type. Integers: the distance from the lowest; floats: in the order of their
-/// values, −0 right below +0, negative NaN first and positive ones last.
+/// Place of a sample among all samples of its type. For integers, it is the distance from the lowest value. Floats are
+/// in the order of their values: −0 directly below +0, negative NaN first, positive NaN last.
 template <class Sample>
 GPUHIST_HD inline Code<Sample> place_of(Sample sample) {
     constexpr auto top = static_cast<Code<Sample>>(Code<Sample>{1} << (8 * sizeof(Sample) - 1));
@@ -58,7 +58,7 @@ GPUHIST_HD inline Sample sample_at(Code<Sample> place) {
     return sample;
 }
 
-/// Code of a sample: its place, but that −0 counts as +0.
+/// Code of a sample: its place, except that −0 is treated as +0.
 template <class Sample>
 GPUHIST_HD inline Code<Sample> code_of(Sample sample) {
     const Code<Sample> place = place_of(sample);
@@ -70,7 +70,7 @@ GPUHIST_HD inline Code<Sample> code_of(Sample sample) {
     }
 }
 
-/// Codes of the infinite numbers: finite ones lie between, NaN beyond. Integers have none of these.
+/// Codes of the infinite numbers. Finite numbers are between them, NaN outside. Integers have none of these.
 template <class Sample>
 inline constexpr auto minus_infinity_code = static_cast<Code<Sample>>((Code<Sample>{1} << fraction_digits<Sample>)-1);
 template <class Sample>
@@ -81,7 +81,7 @@ template <class Sample>
 inline constexpr auto nan_code = static_cast<Code<Sample>>(plus_infinity_code<Sample> +
                                                            (Code<Sample>{1} << (fraction_digits<Sample> - 1)));
 
-/// Value of a sample: exact, since none has more digits than a double.
+/// Value of a sample. It is exact, because no sample has more digits than a double.
 template <class Sample>
 GPUHIST_HD inline double value_of(Sample sample) {
     if constexpr (is_narrow<Sample>)
@@ -90,7 +90,7 @@ GPUHIST_HD inline double value_of(Sample sample) {
         return static_cast<double>(sample);
 }
 
-/// Depth of a sample's type.
+/// Depth of the type of a sample.
 template <class Sample>
 constexpr Depth depth_of() {
     Depth found{};
@@ -109,7 +109,7 @@ void with_sorted(Depth depth, const Function& function) {
     });
 }
 
-/// Value of a depth's code.
+/// Value of a code of a depth.
 inline double value_at(Depth depth, std::uint64_t code) {
     return with_depth(depth, [&](auto sample) {
         using Sample = decltype(sample);
@@ -117,7 +117,7 @@ inline double value_at(Depth depth, std::uint64_t code) {
     });
 }
 
-/// Codes of a depth's finite samples, first and last.
+/// First and last code of the finite samples of a depth.
 struct CodeRange {
     std::uint64_t first, last;
 };

@@ -9,7 +9,7 @@
 
 namespace gpuhist::core {
 
-/// Sum of up to 2^62 finite doubles of any size, in units of 2^-1074: exact, so that no order shows in it.
+/// Sum of up to 2^62 finite doubles of any size, in units of 2^-1074. It is exact, so it does not depend on the order.
 class ExactSum {
   public:
     /// Adds a value `count` times.
@@ -26,12 +26,25 @@ class ExactSum {
         carry = add_word(*++to, part == 0 ? 0 : static_cast<std::uint64_t>(product >> (128 - part)), carry);
         while (carry != 0) carry = add_word(*++to, 0, carry);
     }
+    /// Adds the values of another sum.
+    ExactSum& operator+=(const ExactSum& other) {
+        std::uint64_t above = 0, below = 0;  // carries
+        for (std::size_t i = 0; i < above_.size(); ++i) {
+            above = add_word(above_[i], other.above_[i], above);
+            below = add_word(below_[i], other.below_[i], below);
+        }
+        return *this;
+    }
     /// Mean of n > 0 values, rounded once.
     double mean(std::uint64_t n) const { return ratio(Wide<words>(above_) - Wide<words>(below_), n, unit_exponent); }
 
+    /// The sum, rounded once; infinite if a double does not hold it.
+    double rounded() const { return to_double(Wide<words>(above_) - Wide<words>(below_), unit_exponent); }
+
     static constexpr int words = 35;  ///< 2^(1024 + 1074 + 62), a sign, and the words that `add` writes
     static constexpr int unit_exponent = -1074;
-    /// Word i of the sum, of 64 bits and a sign, the least significant first: words of sums add up to those of theirs.
+    /// Word i of the sum, with 64 bits and a sign, the least significant word first. The words of a sum of sums are the
+    /// sums of the words.
     Int128 word(int i) const {
         const auto at = static_cast<std::size_t>(i);
         return to_public(static_cast<i128>(above_[at]) - static_cast<i128>(below_[at]));

@@ -8,7 +8,7 @@
 
 namespace gpuhist::core {
 
-/// Key of a float: unsigned integers in the order of the finite floats; −0 counts as +0.
+/// Key of a float: an unsigned integer. Keys have the order of the finite floats; −0 is treated as +0.
 GPUHIST_HD inline std::uint32_t float_key(float value) {
     value += 0.0f;
     std::uint32_t bits;
@@ -23,7 +23,7 @@ GPUHIST_HD inline float key_float(std::uint32_t key) {
     return value;
 }
 
-/// Digits of a key are two of 16 bits. Values that share the high one are neighbors.
+/// Digits of a key: two with 16 bits each. Values with the same high digit are neighbors.
 inline constexpr std::uint32_t digit_values = 65536;
 GPUHIST_HD constexpr std::uint16_t high_digit(std::uint32_t key) {
     return static_cast<std::uint16_t>(key >> 16);

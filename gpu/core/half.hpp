@@ -1,5 +1,5 @@
-// Floats narrower than the language's: exact to float and double, and back with one rounding, to the nearest, ties to
-// even. All that is known of such a type stands here.
+// Floats that are narrower than those of C++. They convert exactly to float and double, and back with one rounding to
+// the nearest, ties to even. Everything that depends on such a type is in this file.
 #pragma once
 
 #include <bit>
@@ -14,25 +14,25 @@
 
 namespace gpuhist::core {
 
-/// Binary digits of a float type behind the point; 0: the type is whole numbers.
+/// Binary digits of a float type after the point; 0 for integers.
 template <class Sample>
 inline constexpr int fraction_digits = std::is_floating_point_v<Sample> ? std::numeric_limits<Sample>::digits - 1 : 0;
 template <>
 inline constexpr int fraction_digits<Half> = 10;
 
-/// Verdict on a sample's type: whether it is IEEE numbers.
+/// Whether a sample type is an IEEE float.
 template <class Sample>
 inline constexpr bool is_real = fraction_digits<Sample> > 0;
 
-/// Verdict on a sample's type: whether it is IEEE numbers that the language does not compute with.
+/// Whether a sample type is an IEEE float with which C++ cannot compute.
 template <class Sample>
 inline constexpr bool is_narrow = is_real<Sample> && !std::is_floating_point_v<Sample>;
 
-/// Float of the same value. A loop over it is vectorized.
+/// Float with the same value. Loops over it are vectorized.
 GPUHIST_HD inline float to_float(Half half) {
     const std::uint32_t magnitude = half.bits & 0x7FFFu, sign = std::uint32_t{half.bits} << 16 & 0x80000000u;
-    // Digits and exponent as those of a float that is too small by 2^112: a product, which is exact, mends subnormal
-    // numbers too. NaN and infinity keep the highest exponent.
+    // Digits and exponent give a float that is too small by 2^112. The product, which is exact, mends that, and
+    // subnormal numbers too. NaN and infinity keep the highest exponent.
     std::uint32_t bits = magnitude << 13;
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -54,9 +54,9 @@ GPUHIST_HD inline Half narrowed<Half>(float value) {
     std::uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
-    // Normal numbers: the exponent is counted from another place, and the digits that go are rounded.
+    // Normal numbers: the exponent has another bias, and the extra digits are rounded.
     const std::uint32_t normal = (magnitude - (112u << 23) + 0x0FFFu + (magnitude >> 13 & 1u)) >> 13;
-    // Subnormal ones: a sum whose last digit is theirs.
+    // Subnormal numbers: a sum whose last digit is theirs.
     float small;
     memcpy(&small, &magnitude, sizeof small);
     small += 0.5f;
@@ -69,8 +69,7 @@ GPUHIST_HD inline Half narrowed<Half>(float value) {
     return {static_cast<std::uint16_t>(half | sign)};
 }
 
-/// Narrow float nearest to a double. What lies between is rounded once: to a float that is odd in its last digit where
-/// it is not exact, and from that.
+/// Narrow float nearest to a double. To round only once, an inexact value first becomes a float with an odd last digit.
 template <class Narrow>
 Narrow narrowed(double value) {
     const auto single = static_cast<float>(value);

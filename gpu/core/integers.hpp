@@ -21,7 +21,7 @@ GPUHIST_HD inline i128 from_public(Int128 v) {
     return static_cast<i128>(static_cast<u128>(static_cast<std::uint64_t>(v.high)) << 64 | v.low);
 }
 
-/// Zeros above the highest bit that is set; v > 0.
+/// Number of zeros above the highest set bit; v > 0.
 GPUHIST_HD inline int leading_zeros(std::uint64_t v) {
 #ifdef __CUDA_ARCH__
     return __clzll(static_cast<long long>(v));
@@ -30,7 +30,7 @@ GPUHIST_HD inline int leading_zeros(std::uint64_t v) {
 #endif
 }
 
-/// 2^exponent, for exponents of normal numbers. Multiplying by it is ldexp, but for what becomes denormal.
+/// 2^exponent, for exponents of normal numbers. To multiply by it is ldexp, except for results that become denormal.
 GPUHIST_HD inline double power_of_two(int exponent) {
     const std::uint64_t bits = static_cast<std::uint64_t>(exponent + 1023) << 52;
     double power;
@@ -42,7 +42,7 @@ GPUHIST_HD inline double power_of_two(int exponent) {
 GPUHIST_HD inline double to_double(u128 v) {
     const auto high = static_cast<std::uint64_t>(v >> 64);
     if (high == 0) return static_cast<double>(static_cast<std::uint64_t>(v));
-    // Keep 64 bits: more than 53 + guard, so the bits dropped matter only as "some were set".
+    // Keep 64 bits: more than 53 + guard, so of the dropped bits it only matters whether any was set.
     const int shift = 64 - leading_zeros(high);
     const bool sticky = (v & ((static_cast<u128>(1) << shift) - 1)) != 0;
     return static_cast<double>(static_cast<std::uint64_t>(v >> shift) | (sticky ? 1u : 0u)) * power_of_two(shift);
@@ -55,16 +55,16 @@ GPUHIST_HD inline double to_double(i128 v) {
 /// numerator / denominator rounded once; denominator > 0 and below 2^63.
 GPUHIST_HD_CALLED inline double ratio(u128 numerator, std::uint64_t denominator) {
     if (numerator == 0) return 0;
-    constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // both are doubles: dividing rounds once
+    constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // both are exact doubles: dividing rounds once
     if (numerator <= exact && denominator <= exact)
         return static_cast<double>(static_cast<std::uint64_t>(numerator)) / static_cast<double>(denominator);
-    // With its highest bit in front, the numerator gives a quotient of more than 64 bits; the remainder decides ties.
+    // With its highest bit in front, the numerator gives a quotient with more than 64 bits. The remainder decides ties.
     const auto high = static_cast<std::uint64_t>(numerator >> 64);
     const int shift = high ? leading_zeros(high) : 64 + leading_zeros(static_cast<std::uint64_t>(numerator));
     numerator <<= shift;
     u128 quotient = 0;
     std::uint64_t remainder = 0;
-    if (denominator >> 32 == 0) {  // digits of 32 bits: a GPU takes long to divide whole numbers
+    if (denominator >> 32 == 0) {  // digits of 32 bits, because a GPU is slow to divide integers
         const double inverse = 1 / static_cast<double>(denominator);
         for (int at = 96; at >= 0; at -= 32) {
             const std::uint64_t part = remainder << 32 | static_cast<std::uint32_t>(numerator >> at);
@@ -87,7 +87,7 @@ GPUHIST_HD_CALLED inline double ratio(u128 numerator, std::uint64_t denominator)
     return to_double(quotient | (remainder ? 1u : 0u)) * power_of_two(-shift);
 }
 GPUHIST_HD inline double ratio(i128 numerator, std::uint64_t denominator) {
-    // One call: lanes of a warp whose signs differ would make two, one after the other.
+    // One call: lanes of a warp with different signs would make two calls, one after the other.
     const bool negative = numerator < 0;
     const double magnitude = ratio(static_cast<u128>(negative ? -numerator : numerator), denominator);
     return negative ? -magnitude : magnitude;
@@ -98,7 +98,7 @@ struct MeanStd {
     double mean, std;
 };
 
-/// Moments of n > 0 whole numbers, each rounded once.
+/// Moments of n > 0 integers, each rounded once.
 struct ExactMoments {
     std::uint64_t n;
     double mean, squares;  ///< squares: n Σx² − (Σx)², n² times the variance
@@ -108,7 +108,7 @@ struct ExactMoments {
     GPUHIST_HD double std_sample() const { return sqrt(squares / static_cast<double>(n) / static_cast<double>(n - 1)); }
     GPUHIST_HD MeanStd mean_std() const { return {mean, std()}; }
 };
-/// Moments from Σx and Σx², in integers that hold n Σx²: 128 bits do for n < 2^47 samples of 16 bits.
+/// Moments from Σx and Σx², in integers that can hold n Σx²: 128 bits are enough for n < 2^47 samples of 16 bits.
 template <class Integer, class Sum>
 GPUHIST_HD ExactMoments exact_moments(std::uint64_t n, Sum sum, u128 sum_squares) {
     return {n, ratio(sum, n), to_double(Integer(n) * Integer(sum_squares) - Integer(sum) * Integer(sum))};
@@ -117,8 +117,8 @@ GPUHIST_HD inline MeanStd mean_std(std::uint64_t n, u128 sum, u128 sum_squares) 
     return exact_moments<u128>(n, sum, sum_squares).mean_std();
 }
 
-/// ceil(percent/100 · n), at least 1: the nearest rank, one-based. Percents are taken to 1e-6, so that 99.9 means 999
-/// of 1000.
+/// Nearest rank, one-based: ceil(percent/100 · n), at least 1. Percents are resolved to 1e-6, so that 99.9 means 999 of
+/// 1000.
 GPUHIST_HD inline std::uint64_t nearest_rank(double percent, std::uint64_t n) {
     constexpr std::uint64_t all = 100'000'000;
     const auto micro = static_cast<std::uint64_t>(percent * 1e6 + 0.5);

@@ -19,7 +19,7 @@ GPUHIST_HD constexpr std::uint32_t luma(std::uint32_t red, std::uint32_t green, 
     return luma_weighted(luma_red * red + luma_green * green + luma_blue * blue);
 }
 
-/// Floats: each product and sum rounded, from left to right.
+/// Luma of floats: each product and sum is rounded, from left to right.
 GPUHIST_HD constexpr float luma(float red, float green, float blue) {
     return (0.299f * red + 0.587f * green) + 0.114f * blue;
 }
@@ -27,8 +27,8 @@ GPUHIST_HD constexpr double luma(double red, double green, double blue) {
     return (0.299 * red + 0.587 * green) + 0.114 * blue;
 }
 
-/// Code of luma from the codes of colors. Of integers it is luma of the codes, since the weights add up to 1; of
-/// narrow floats luma in float, rounded.
+/// Code of luma from the codes of the colors. For integers, it is the luma of the codes, because the weights add up to
+/// 1. For narrow floats, luma is computed in float and rounded.
 template <class Sample>
 GPUHIST_HD inline Code<Sample> luma_code(Code<Sample> red, Code<Sample> green, Code<Sample> blue) {
     if constexpr (is_narrow<Sample>) {

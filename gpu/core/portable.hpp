@@ -1,5 +1,6 @@
-// Functions marked GPUHIST_HD are compiled for the host and, in CUDA files, for the device: one formula, both engines.
-// GPUHIST_HD_CALLED: not inlined there, since fetching the instructions takes longest of what runs once per launch.
+// GPUHIST_HD marks functions that are compiled for the host and, in CUDA files, for the device: one formula for both
+// engines. GPUHIST_HD_CALLED functions are not inlined there: for code that runs once per launch, fetching the
+// instructions takes most of the time.
 #pragma once
 
 #ifdef __CUDACC__

@@ -71,7 +71,7 @@ void validate_labels(Depth depth, const char* what) {
 void validate_labels(const ImageView& image, const ImageView& labels) {
     validate(labels);
     validate_labels(labels.depth, "labels");
-    if (labels.channels != 1) refuse("labels of " + std::to_string(labels.channels) + " channels: one is wanted");
+    if (labels.channels != 1) refuse("labels of " + std::to_string(labels.channels) + " channels: they must have one");
     if (labels.width != image.width || labels.height != image.height)
         refuse("labels of " + std::to_string(labels.width) + " x " + std::to_string(labels.height) +
                " pixels for an image of " + std::to_string(image.width) + " x " + std::to_string(image.height));
@@ -81,12 +81,12 @@ void validate(const Normalization& normalization) {
     for (const NormalizeParameter& parameter : all_normalize_parameters) {
         if (parameter.mode != normalization.mode || parameter.admits(normalization)) continue;
         std::string numbers = std::to_string(normalization.*parameter.first);
-        if (parameter.second) numbers += "," + std::to_string(normalization.*parameter.second);
+        if (parameter.second) numbers.append(",").append(std::to_string(normalization.*parameter.second));
         refuse(std::string(parameter.name) + " " + numbers + ": " + parameter.limits);
     }
     if (normalization.depth && traits_of(normalization.mode).real && !traits_of(*normalization.depth).floating)
-        refuse(std::string(to_string(normalization.mode)) + " writes real numbers, which " +
-               to_string(*normalization.depth) + " does not hold");
+        refuse(std::string(to_string(normalization.mode)) + " writes floats, but " + to_string(*normalization.depth) +
+               " cannot hold them");
 }
 
 void validate_kept(const ImageView& image, const Normalization& normalization) {
@@ -94,6 +94,11 @@ void validate_kept(const ImageView& image, const Normalization& normalization) {
     if (normalization.valid_only && depth != image.depth)
         refuse(std::string("copy in ") + to_string(depth) + " of an image of " + to_string(image.depth) +
                ": excluded samples cannot stay as they are");
+}
+
+void validate_fill(Depth copy, const std::optional<double>& fill) {
+    if (!fill) return;
+    if (const std::string refusal = fill_refusal(copy, *fill); !refusal.empty()) refuse("fill: " + refusal);
 }
 
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output) {

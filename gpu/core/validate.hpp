@@ -1,5 +1,7 @@
-// Checks of arguments: what the public functions promise to refuse.
+// Checks of arguments: the refusals that the public functions promise.
 #pragma once
+
+#include <optional>
 
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
@@ -7,24 +9,26 @@
 
 namespace gpuhist::core {
 
-/// Checks of one argument. Each throws InvalidArgument naming it, its value and what is allowed.
+/// Checks of one argument. Each throws InvalidArgument with its name, its value and the allowed values.
 void validate(const ImageView& image);
 void validate(const AnalysisRequest& request);
-/// The image's sides and channels, wherever its pixels are.
+/// Checks the sides and the channels of an image, in any memory.
 void validate_sides(const ImageView& image);
-/// The image has a number of channels that is measured in one sweep.
+/// Checks that the number of channels can be measured in one sweep.
 void validate_swept(const ImageView& image);
-/// `request` must be one for `image`; both are checked.
+/// Checks that `request` fits `image`. Checks both of them too.
 void validate(const ImageView& image, const AnalysisRequest& request);
-/// `depth` must be one that labels have; `what` they are.
+/// Checks that labels can have `depth`. `what` names them.
 void validate_labels(Depth depth, const char* what);
-/// `labels` must be a label map for a valid image: one channel of its size, of a depth that labels have.
+/// Checks that `labels` is a label image for a valid image: one channel of its size, with a depth for labels.
 void validate_labels(const ImageView& image, const ImageView& labels);
 void validate(const Normalization& normalization);
 void validate(const Range& range);
-/// A copy of `image` may leave excluded samples as they are: in its own depth alone.
+/// Checks that a copy of `image` can leave excluded samples as they are, which needs its own depth.
 void validate_kept(const ImageView& image, const Normalization& normalization);
-/// `output` must be a copy of `image` of this depth.
+/// Checks that `fill` can stand for nodata in copies of this depth.
+void validate_fill(Depth copy, const std::optional<double>& fill);
+/// Checks that `output` can be a copy of `image` with this depth.
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output);
 
 inline constexpr std::uint32_t max_bins = 1u << 24;

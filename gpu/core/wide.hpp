@@ -12,7 +12,7 @@
 
 namespace gpuhist::core {
 
-/// Two's complement, the least significant word first; arithmetic is modulo 2^(64 · words).
+/// Integer in two's complement, the least significant word first. Arithmetic is modulo 2^(64 · words).
 template <int words>
 class Wide {
   public:
@@ -41,9 +41,9 @@ class Wide {
     const Words& to_words() const { return words_; }
     bool negative() const { return words_.back() >> 63 != 0; }
 
-    /// |value|, to be read as unsigned.
+    /// value|, as an unsigned number.
     Wide magnitude() const { return negative() ? -*this : *this; }
-    /// Bits of |value|: 0 of 0.
+    /// Number of bits of |value|; 0 for 0.
     int bits() const {
         const Words digits = magnitude().words_;
         for (int i = words - 1; i >= 0; --i)
@@ -92,7 +92,7 @@ class Wide {
     }
     friend bool operator==(const Wide& a, const Wide& b) { return a.words_ == b.words_; }
 
-    /// value / divisor, toward zero, and whether that left a remainder.
+    /// value / divisor, rounded toward zero, and whether there is a remainder.
     std::pair<Wide, bool> divided_by(std::uint64_t divisor) const {
         Wide quotient = magnitude();
         std::uint64_t remainder = 0;
@@ -104,28 +104,29 @@ class Wide {
         return {negative() ? -quotient : quotient, remainder != 0};
     }
 
-    /// value · 2^exponent rounded to the nearest double, ties to even, unless the result is a subnormal number. `more`:
-    /// the magnitude is a little larger than the value's, by less than 1.
-    friend double to_double(const Wide& value, int exponent = 0, bool more = false) {
-        const Wide magnitude = value.magnitude();
-        const int dropped = std::max(value.bits() - 64, 0), whole = dropped / 64, part = dropped % 64;
-        // 64 bits are more than 53 + guard, so the bits dropped matter only as "some were set".
-        std::uint64_t top = magnitude.words_[whole] >> part;
-        if (part != 0) top |= magnitude.words_[whole + 1] << (64 - part);
-        bool sticky = more || (part != 0 && magnitude.words_[whole] << (64 - part) != 0);
-        for (int i = 0; i < whole; ++i) sticky = sticky || magnitude.words_[i] != 0;
-        const double rounded = std::ldexp(static_cast<double>(top | (sticky ? 1u : 0u)), exponent + dropped);
-        return value.negative() ? -rounded : rounded;
-    }
-
   private:
     Words words_{};
 };
 
+/// value · 2^exponent rounded to the nearest double, ties to even, unless the result is subnormal. `more` says that
+/// the magnitude is larger than that of the value by less than 1.
+template <int words>
+double to_double(const Wide<words>& value, int exponent = 0, bool more = false) {
+    const typename Wide<words>::Words digits = value.magnitude().to_words();
+    const int dropped = std::max(value.bits() - 64, 0), whole = dropped / 64, part = dropped % 64;
+    // 64 bits are more than 53 + guard, so of the dropped bits it only matters whether any was set.
+    std::uint64_t top = digits[whole] >> part;
+    if (part != 0) top |= digits[whole + 1] << (64 - part);
+    bool sticky = more || (part != 0 && digits[whole] << (64 - part) != 0);
+    for (int i = 0; i < whole; ++i) sticky = sticky || digits[i] != 0;
+    const double rounded = std::ldexp(static_cast<double>(top | (sticky ? 1u : 0u)), exponent + dropped);
+    return value.negative() ? -rounded : rounded;
+}
+
 /// numerator · 2^exponent / denominator rounded once; denominator > 0.
 template <int words>
 double ratio(const Wide<words>& numerator, std::uint64_t denominator, int exponent = 0) {
-    // 128 bits more give the quotient at least 64, so that the remainder only decides ties.
+    // 128 more bits give the quotient at least 64, so the remainder only decides ties.
     const auto [quotient, remainder] = (Wide<words + 2>(numerator) << 128).divided_by(denominator);
     return to_double(quotient, exponent - 128, remainder);
 }

@@ -1,6 +1,7 @@
 #include "cpu/classifier.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -160,33 +161,94 @@ std::vector<std::uint8_t> HostClassifier::sample_mask(const ImageView& image, co
     return mask;
 }
 
-void settle(Workers& workers, const ImageView& image, const rules::ImageRules& rules, bool valid_only,
-            const MutableImageView& output) {
-    const bool converted = output.depth != image.depth;
-    if (!converted && !valid_only) return;
+void classify_copied(const ImageView& image, const rules::ImageRules& rules, std::int64_t row, std::int64_t column,
+                     int pixels, CopyClasses& classes) {
+    classify_block(image, rules, row, column, pixels, classes.by_rule);
+    with_depth(image.depth, [&](auto type) {
+        using Sample = decltype(type);
+        const Sample* const samples = samples_at<Sample>(image, row, column);
+        for (int c = 0; c < image.channels; ++c) {
+            std::uint8_t* const at = classes.at[c];
+            const std::uint8_t* const nodata = classes.by_rule.nodata[c];
+            for (int i = 0; i < pixels; ++i)
+                at[i] = classes.by_rule.unmasked[i] && !nodata[i] ? std::uint8_t{0} : CopyClasses::excluded;
+            const auto value_at = [&](int i) { return core::value_of(samples[i * image.channels + c]); };
+            const rules::SampleRule& rule = rules[c];
+            for (int i = 0; rule.names_any() && i < pixels; ++i)
+                if (rule.names(value_at(i))) at[i] |= CopyClasses::nodata | CopyClasses::excluded;
+            if constexpr (core::is_real<Sample>)
+                for (int i = 0; i < pixels; ++i)
+                    if (value_at(i) != value_at(i)) at[i] |= CopyClasses::nan;
+        }
+    });
+    if (!rules.nodata_any()) return;
+    for (int i = 0; i < pixels; ++i) {
+        std::uint8_t any = 0;
+        for (int c = 0; c < image.channels; ++c) any |= classes.at[c][i] & CopyClasses::nodata;
+        for (int c = 0; any && c < image.channels; ++c) classes.at[c][i] |= CopyClasses::nodata | CopyClasses::excluded;
+    }
+}
+
+bool settles(const rules::ImageRules& rules, Depth image, Depth copy, const Normalization& normalization) {
+    return copy != image || normalization.valid_only || rules.names_any();
+}
+
+void settle(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
+            const Normalization& normalization, const MutableImageView& output) {
+    if (!settles(rules, image.depth, output.depth, normalization)) return;
+    const bool converted = output.depth != image.depth, alpha = rules.has_alpha();
     const std::size_t from_bytes = sample_bytes(image.depth), to_bytes = sample_bytes(output.depth);
-    const bool alpha = rules.has_alpha();
-    classify(workers, image, rules,
-             [&](std::int64_t row, std::int64_t column, int pixels, const BlockClasses& classes) {
-                 const auto* from = static_cast<const std::byte*>(image.data) + row * image.row_bytes;
-                 auto* to = static_cast<std::byte*>(output.data) + row * output.row_bytes;
-                 for (int i = 0; i < pixels; ++i) {
-                     const auto first = static_cast<std::size_t>((column + i) * image.channels);
-                     bool all = true;
-                     for (int c = 0; c < image.channels; ++c) {
-                         const auto at = first + static_cast<std::size_t>(c);
-                         const bool valid = classes.unmasked[i] && !classes.nodata[c][i];
-                         const bool is_alpha = alpha && c == 3;
-                         if (!is_alpha) all = all && valid;
-                         if (valid || (is_alpha && !converted)) continue;
-                         if (converted)
-                             std::memset(to + at * to_bytes, 0, to_bytes);
-                         else
-                             std::memcpy(to + at * to_bytes, from + at * from_bytes, to_bytes);
-                     }
-                     if (alpha && converted && !all) std::memset(to + (first + 3) * to_bytes, 0, to_bytes);
-                 }
-             });
+    std::array<std::byte, 8> nodata{}, others{}, zero{};
+    with_depth(output.depth, [&](auto type) {
+        using Out = decltype(type);
+        const auto set = [](std::array<std::byte, 8>& to, double value) {
+            Out sample{};
+            if constexpr (core::is_real<Out>)
+                sample = core::rounded_to<Out>(value);
+            else
+                sample = static_cast<Out>(value);
+            std::memcpy(to.data(), &sample, sizeof sample);
+        };
+        if (normalization.fill) {
+            set(nodata, *normalization.fill);
+            others = nodata;
+        } else if (core::is_real<Out>) {
+            set(nodata, std::numeric_limits<double>::quiet_NaN());
+        }
+    });
+    const auto settle_pixel = [&](const std::byte* from, std::byte* to, const CopyClasses& classes, int i) {
+        bool all = true;
+        for (int c = 0; c < image.channels; ++c) {
+            const std::uint8_t is = classes.at[c][i];
+            const bool is_alpha = alpha && c == 3, is_nodata = is & CopyClasses::nodata;
+            if (!(is & CopyClasses::excluded)) continue;
+            if (!is_alpha) all = false;
+            std::byte* const written = to + static_cast<std::size_t>(c) * to_bytes;
+            if (is_alpha) {
+                if (converted) std::memcpy(written, zero.data(), to_bytes);
+            } else if (converted || (is_nodata && normalization.fill)) {
+                std::memcpy(written, (is_nodata ? nodata : others).data(), to_bytes);
+            } else if (is_nodata || normalization.valid_only) {
+                std::memcpy(written, from + static_cast<std::size_t>(c) * from_bytes, to_bytes);
+            }
+        }
+        if (alpha && converted && !all) std::memcpy(to + 3 * to_bytes, zero.data(), to_bytes);
+    };
+    workers.sweep_rows(image.height, image.width, [&](int, std::int64_t begin, std::int64_t end) {
+        const auto classes = std::make_unique<CopyClasses>();
+        const auto channels = static_cast<std::size_t>(image.channels);
+        for (std::int64_t row = begin; row < end; ++row)
+            for (std::int64_t column = 0; column < image.width; column += block_pixels) {
+                const int pixels = static_cast<int>(std::min(block_pixels, image.width - column));
+                classify_copied(image, rules, row, column, pixels, *classes);
+                const auto first = static_cast<std::size_t>(column) * channels;
+                const auto* from =
+                    static_cast<const std::byte*>(image.data) + row * image.row_bytes + first * from_bytes;
+                auto* to = static_cast<std::byte*>(output.data) + row * output.row_bytes + first * to_bytes;
+                for (int i = 0; i < pixels; ++i, from += channels * from_bytes, to += channels * to_bytes)
+                    settle_pixel(from, to, *classes, i);
+            }
+    });
 }
 
 }  // namespace gpuhist::cpu

@@ -1,4 +1,5 @@
-// Classifier on the CPU: the classes of an image's samples, and what passes read in the image's place.
+// Classifier on the CPU: the classes of the samples of an image, and the masks and copies that passes read in place of
+// the image.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "cpu/pixel_source.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 #include "plan/executor.hpp"
 #include "rules/rules.hpp"
 
@@ -42,9 +44,24 @@ class HostClassifier final : public plan::Classifier {
     std::size_t bytes_ = 0;
 };
 
-/// Writes what becomes of excluded samples in a copy: in the image's own depth they stay as they are if `valid_only`;
-/// in another depth they become 0, and so does the alpha of their pixels.
-void settle(Workers& workers, const ImageView& image, const rules::ImageRules& rules, bool valid_only,
-            const MutableImageView& output);
+/// Classes of the samples of a block of pixels, as a copy of them sees these: bits of each, by position in the pixel.
+struct CopyClasses {
+    static constexpr std::uint8_t excluded = 1;  ///< by the mask or a rule
+    static constexpr std::uint8_t nodata = 2;    ///< by its value, masked or not; then it is excluded
+    static constexpr std::uint8_t nan = 4;       ///< it is NaN, excluded or not
+    alignas(64) std::uint8_t at[most_channels][block_pixels];
+    BlockClasses by_rule;
+};
+
+/// Finds these classes of at most `block_pixels` pixels of a row.
+void classify_copied(const ImageView& image, const rules::ImageRules& rules, std::int64_t row, std::int64_t column,
+                     int pixels, CopyClasses& classes);
+
+/// Verdict on a copy: whether `settle` writes samples of it.
+bool settles(const rules::ImageRules& rules, Depth image, Depth copy, const Normalization& normalization);
+
+/// Writes the excluded samples into a copy, according to Normalization. The copy shares no memory with the image.
+void settle(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
+            const Normalization& normalization, const MutableImageView& output);
 
 }  // namespace gpuhist::cpu

@@ -200,7 +200,7 @@ void CountedAnalyzer::add(const Sums& sums) {
     brightness_.maximum = std::max(brightness_.maximum, sums.maximum);
 }
 
-/// Brings what the workers counted to the result.
+/// Adds the counts of the workers to the result.
 template <class Code>
 void CountedAnalyzer::gather() {
     using Table = gpuhist::cpu::Table<Code>;

@@ -19,8 +19,8 @@ class CountedAnalyzer {
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
-    /// Analysis of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
-    /// was begun and not completed leaves counts behind, so that the analyzer is of no more use.
+    /// Analysis of an image in strips, in one pass: begins it, takes rows, and completes the result. An analysis that
+    /// is not completed leaves counts behind; then do not use the analyzer again.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result);
     void take(Workers& workers, const ImageView& strip);
     /// Returns that there is no other pass.

@@ -26,7 +26,8 @@ int allowed_threads() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Strips of an image, counted by an analyzer of their own: one that does not come to the end serves no other image.
+/// Strips of an image, counted by an analyzer of their own: an analyzer that was not completed cannot be used for
+/// another image.
 template <class Analyzer>
 class CpuStrips final : public StripAnalysis {
   public:
@@ -61,8 +62,8 @@ class CpuExecutor final : public plan::Executor {
                 return sorted_.analyze(workers_, pixels, pass.request, result);
             case plan::Accumulator::measures: {
                 const auto strips = measure_strips(workers_, pass.request.measures, pixels, result);
-                strips->take(pixels);
-                strips->end_pass();
+                do strips->take(pixels);
+                while (strips->end_pass());
                 return;
             }
             case plan::Accumulator::weights:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/analysis.hpp"
+#include "core/channels.hpp"
 #include "cpu/float_bins.hpp"
 #include "cpu/selection.hpp"
 
@@ -47,11 +48,11 @@ GPUHIST_SIMD void brief_moments_loop(const float* values, int samples, const cor
     add_terms<2>(values, samples, terms, sums);
 }
 
-/// Counts each row's high digits: neighbors of one row may be equal, so the rows take turns.
-template <int rows>
-void count_high_digits(const std::uint16_t (&high)[color_rows][block_pixels], int pixels, std::uint32_t* counts) {
+/// Counts each channel's high digits: neighbors of one channel may be equal, so the channels take turns.
+template <int channels>
+void count_high_digits(const std::uint16_t (&high)[most_channels][block_pixels], int pixels, std::uint32_t* counts) {
     for (int i = 0; i < pixels; ++i)
-        for (int row = 0; row < rows; ++row) ++counts[row * core::digit_values + high[row][i]];
+        for (int c = 0; c < channels; ++c) ++counts[c * core::digit_values + high[c][i]];
 }
 
 /// Order statistics in the order of their ranks, each once.
@@ -66,16 +67,16 @@ void in_order(std::vector<OrderStatistic>& order) {
 /// Findings of one thread.
 struct FloatAnalyzer::Worker {
     std::uint64_t pixels = 0;  ///< sweep 1: unmasked
-    /// Sweep 1: by high digit, `digit_values` a row, of one row several copies; all zero between calls.
+    /// Sweep 1: by high digit, `digit_values` per channel, of one channel several copies; all zero between calls.
     std::vector<std::uint32_t> high;
-    Extremes extremes[color_rows];
+    Extremes extremes[most_channels];
     BinCounter bins;  ///< sweep 2
-    i128 sums[color_rows][4];
-    RankFinder::Kept kept[core::float_rows];
+    i128 sums[most_channels][4];
+    RankFinder::Kept kept[core::float_channels];
 };
 
-/// Facts about a row between the sweeps, over all workers.
-struct FloatAnalyzer::RowState {
+/// Facts about a channel between the sweeps, over all workers.
+struct FloatAnalyzer::ChannelState {
     Extremes extremes;
     std::uint64_t finite = 0;
     float minimum = 0, maximum = 0;
@@ -87,14 +88,14 @@ struct FloatAnalyzer::RowState {
     bool constant() const { return minimum == maximum; }
 };
 
-/// What the sweeps after the first look for.
+/// Targets of the sweeps after the first.
 struct FloatAnalyzer::Plan {
     core::FloatBins bins;
-    core::MomentTerms terms[color_rows];
-    bool varies[color_rows], feeds_pooled[color_rows], known_finite[color_rows];
-    bool within = true;     ///< all samples lie in the range
-    bool poor[color_rows];  ///< rows whose moments are summed once more
-    int bin_workers = 1;    ///< of whose bins there is memory
+    core::MomentTerms terms[most_channels];
+    bool varies[most_channels], feeds_pooled[most_channels], known_finite[most_channels];
+    bool within = true;        ///< all samples lie in the range
+    bool poor[most_channels];  ///< channels whose moments are summed once more
+    int bin_workers = 1;       ///< of whose bins there is memory
 };
 
 FloatAnalyzer::FloatAnalyzer() = default;
@@ -102,32 +103,32 @@ FloatAnalyzer::~FloatAnalyzer() = default;
 
 template <class Source>
 void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
-    static_assert(most_copies <= color_rows);
+    static_assert(most_copies <= most_channels);
     const ImageView& image = source.image;
-    const int copies = rows_ == 1 && image.pixels() >= serial_pixels ? most_copies : 1, tables = rows_ * copies;
+    const int copies = channels_ == 1 && image.pixels() >= serial_pixels ? most_copies : 1, tables = channels_ * copies;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
-        if (!brief_) worker.high.resize(std::size_t{color_rows} * core::digit_values);
-        alignas(64) std::uint16_t high[color_rows][block_pixels];
+        if (!brief_) worker.high.resize(std::size_t{most_channels} * core::digit_values);
+        alignas(64) std::uint16_t high[most_channels][block_pixels];
         std::uint32_t* const counts = worker.high.data();
         for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
             worker.pixels += static_cast<std::uint64_t>(pixels);
-            bool uniform = true;  // each row's samples share a high digit
-            for (int row = 0; row < rows_; ++row) {
-                const Extremes extremes = extremes_of(planes.values[row], pixels);
-                worker.extremes[row] += extremes;
-                high[row][0] = core::high_digit(extremes.minimum);
-                uniform = uniform && high[row][0] == core::high_digit(extremes.maximum) && !extremes.non_finite();
+            bool uniform = true;  // each channel's samples share a high digit
+            for (int c = 0; c < channels_; ++c) {
+                const Extremes extremes = extremes_of(planes.values[c], pixels);
+                worker.extremes[c] += extremes;
+                high[c][0] = core::high_digit(extremes.minimum);
+                uniform = uniform && high[c][0] == core::high_digit(extremes.maximum) && !extremes.non_finite();
             }
             if (brief_) return;
             if (uniform) {
-                for (int row = 0; row < rows_; ++row) counts[row * core::digit_values + high[row][0]] += pixels;
+                for (int c = 0; c < channels_; ++c) counts[c * core::digit_values + high[c][0]] += pixels;
                 return;
             }
-            for (int row = 0; row < rows_; ++row) find_high_digits(planes.values[row], pixels, high[row]);
+            for (int c = 0; c < channels_; ++c) find_high_digits(planes.values[c], pixels, high[c]);
             if (copies > 1) return count_places<most_copies>(high[0], pixels, counts, core::digit_values);
-            if (rows_ == 1) return count_places<1>(high[0], pixels, counts, core::digit_values);
-            if (rows_ == 4) return count_high_digits<4>(high, pixels, counts);
+            if (channels_ == 1) return count_places<1>(high[0], pixels, counts, core::digit_values);
+            if (channels_ == 4) return count_high_digits<4>(high, pixels, counts);
             count_high_digits<5>(high, pixels, counts);
         });
     };
@@ -137,14 +138,14 @@ void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
             pixels_ += std::exchange(worker.pixels, 0);
             if (!brief_ && worker.high.empty()) continue;  // it came too late for a tile
             for (int table = 0; !brief_ && table < tables; ++table) {
-                const int row = table / copies;
-                const Extremes& extremes = worker.extremes[row];
+                const int c = table / copies;
+                const Extremes& extremes = worker.extremes[c];
                 std::uint32_t* const counts = worker.high.data() + table * core::digit_values;
                 if (extremes.any()) {
                     const std::uint32_t first = core::high_digit(extremes.minimum),
                                         last = core::high_digit(extremes.maximum);
                     for (std::uint32_t digit = first; digit <= last; ++digit)
-                        states_[row]->high_counts[digit] += counts[digit];
+                        states_[c]->high_counts[digit] += counts[digit];
                     std::fill(counts + first, counts + last + 1, 0u);
                 }
                 if (extremes.non_finite()) {
@@ -152,8 +153,7 @@ void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
                     std::fill(counts + core::high_digit(plus_infinity_key), counts + core::digit_values, 0u);
                 }
             }
-            for (int row = 0; row < rows_; ++row)
-                states_[row]->extremes += std::exchange(worker.extremes[row], Extremes{});
+            for (int c = 0; c < channels_; ++c) states_[c]->extremes += std::exchange(worker.extremes[c], Extremes{});
         }
     };
     workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
@@ -178,11 +178,11 @@ void FloatAnalyzer::keep_voters(const Source& source) {
 
 void FloatAnalyzer::end_extremes() {
     Extremes all;
-    for (int row = 0; row < rows_; ++row) all += states_[row]->extremes;
+    for (int c = 0; c < channels_; ++c) all += states_[c]->extremes;
     result_->upper_closed = !request_.range;
     result_->range = request_.range ? *request_.range : core::found_range(all.any(), all.lowest(), all.highest());
-    for (int row = 0; row < rows_; ++row) {
-        RowState& state = *states_[row];
+    for (int c = 0; c < channels_; ++c) {
+        ChannelState& state = *states_[c];
         const Extremes& extremes = state.extremes;
         state.moments = {};
         state.finite = pixels_ - extremes.nan - extremes.minus_infinity - extremes.plus_infinity;
@@ -192,12 +192,12 @@ void FloatAnalyzer::end_extremes() {
     }
 }
 
-/// Adds up what colors are together, and chooses the pivots.
+/// Adds up the findings for the pooled colors, and chooses the pivots.
 void FloatAnalyzer::prepare_full() {
-    RowState& pooled = *states_[core::pooled_row];
-    if (rows_ > 1)
-        for (int row : {red_row, green_row, blue_row}) {
-            const RowState& state = *states_[row];
+    ChannelState& pooled = *states_[core::pooled_channel];
+    if (channels_ > 1)
+        for (int c : {red_channel, green_channel, blue_channel}) {
+            const ChannelState& state = *states_[c];
             pooled.extremes += state.extremes;
             if (!state.extremes.any()) continue;
             for (std::uint32_t digit = core::high_digit(state.extremes.minimum);
@@ -205,8 +205,8 @@ void FloatAnalyzer::prepare_full() {
                 pooled.high_counts[digit] += state.high_counts[digit];
             pooled.finite += state.finite;
         }
-    for (int row = 0; row < rows_; ++row) {
-        RowState& state = *states_[row];
+    for (int c = 0; c < channels_; ++c) {
+        ChannelState& state = *states_[c];
         if (state.finite == 0) continue;
         state.moments.pivot =
             core::pivot_near_median(state.high_counts.data(), state.finite, state.minimum, state.maximum);
@@ -234,15 +234,15 @@ void FloatAnalyzer::find_usual_values() {
     for (std::int64_t begin = 0; begin < count; begin += block_pixels) {
         const auto pixels = static_cast<int>(std::min(block_pixels, count - begin));
         split(voters_.data() + begin * image_.channels, pixels, image_.channels, image_.order, planes);
-        for (int row = 0; row < rows_; ++row) {
-            const Finite finite = finite_of(planes.values[row], pixels, false, storage);
+        for (int c = 0; c < channels_; ++c) {
+            const Finite finite = finite_of(planes.values[c], pixels, false, storage);
             find_keys(finite.values, finite.samples, keys);
-            states_[row]->ranks.vote(keys, finite.samples);
-            if (is_pooled(row)) states_[core::pooled_row]->ranks.vote(keys, finite.samples);
+            states_[c]->ranks.vote(keys, finite.samples);
+            if (is_pooled(c)) states_[core::pooled_channel]->ranks.vote(keys, finite.samples);
         }
     }
-    for (int row = 0; row < rows_; ++row) {
-        RowState& state = *states_[row];
+    for (int c = 0; c < channels_; ++c) {
+        ChannelState& state = *states_[c];
         if (!state.constant() || state.finite == 0) continue;
         find_keys(&state.minimum, 1, keys);
         state.ranks.vote(keys, 1);
@@ -256,26 +256,26 @@ bool FloatAnalyzer::begin_bins() {
     const core::FloatBins& bins = plan.bins =
         core::FloatBins(result.range.lower, result.range.upper,
                         static_cast<std::uint32_t>(result.channels[0].counts.size()), result.upper_closed);
-    const RankFinder& pooled = states_[core::pooled_row]->ranks;
+    const RankFinder& pooled = states_[core::pooled_channel]->ranks;
     bool any = false;
     plan.within = true;
-    for (int row = 0; row < rows_; ++row) {
-        const RowState& state = *states_[row];
-        plan.terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
-        plan.varies[row] = !state.constant();
-        plan.feeds_pooled[row] = !brief_ && is_pooled(row) && (plan.varies[row] || pooled.keeps(state.minimum));
-        plan.known_finite[row] = state.finite == pixels_;
+    for (int c = 0; c < channels_; ++c) {
+        const ChannelState& state = *states_[c];
+        plan.terms[c] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
+        plan.varies[c] = !state.constant();
+        plan.feeds_pooled[c] = !brief_ && is_pooled(c) && (plan.varies[c] || pooled.keeps(state.minimum));
+        plan.known_finite[c] = state.finite == pixels_;
         if (state.finite > 0)
             plan.within = plan.within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
-        any = any || plan.varies[row] || plan.feeds_pooled[row];
+        any = any || plan.varies[c] || plan.feeds_pooled[c];
     }
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], most_channels * 4, i128{0});
     plan.bin_workers =
-        static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * rows_)));
+        static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * channels_)));
     return any;
 }
 
-/// Ends what the bins of some workers counted, by finish(counter).
+/// Completes the bins of some workers by finish(counter).
 template <class Finish>
 void FloatAnalyzer::gather_bins(int used, const Finish& finish) {
     for (int number = 0; number < used; ++number) {
@@ -290,30 +290,30 @@ template <class Source>
 void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source) {
     const Plan& plan = *plan_;
     const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
-    RankFinder& pooled = states_[core::pooled_row]->ranks;
+    RankFinder& pooled = states_[core::pooled_channel]->ranks;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
-        worker.bins.begin(plan.bins, rows_, plan.within);
+        worker.bins.begin(plan.bins, channels_, plan.within);
         Keys keys;
         alignas(64) float storage[block_pixels];
         for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
-            for (int row = 0; row < rows_; ++row) {
-                if (!plan.varies[row] && !plan.feeds_pooled[row]) continue;
-                const Finite finite = finite_of(planes.values[row], pixels, plan.known_finite[row], storage);
+            for (int c = 0; c < channels_; ++c) {
+                if (!plan.varies[c] && !plan.feeds_pooled[c]) continue;
+                const Finite finite = finite_of(planes.values[c], pixels, plan.known_finite[c], storage);
                 if (!brief_) find_keys(finite.values, finite.samples, keys);
-                if (plan.feeds_pooled[row]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
-                if (!plan.varies[row]) continue;
-                if (!brief_) states_[row]->ranks.keep(keys, finite.samples, worker.kept[row]);
-                sum_moments(finite.values, finite.samples, plan.terms[row], worker.sums[row]);
-                worker.bins.add(row, finite.values, finite.samples);
+                if (plan.feeds_pooled[c]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_channel]);
+                if (!plan.varies[c]) continue;
+                if (!brief_) states_[c]->ranks.keep(keys, finite.samples, worker.kept[c]);
+                sum_moments(finite.values, finite.samples, plan.terms[c], worker.sums[c]);
+                worker.bins.add(c, finite.values, finite.samples);
             }
         });
     };
     const auto gather = [&](int used) {
         gather_bins(used, [&](BinCounter& counter) {
-            for (int row = 0; row < rows_; ++row) {
-                ChannelAnalysis& channel = result_->channels[row];
-                counter.finish(row, channel.counts.data(), channel.below, channel.above);
+            for (int c = 0; c < channels_; ++c) {
+                ChannelAnalysis& channel = result_->channels[c];
+                counter.finish(c, channel.counts.data(), channel.below, channel.above);
             }
         });
     };
@@ -324,16 +324,16 @@ void FloatAnalyzer::end_bins() {
     const Plan& plan = *plan_;
     const core::FloatBins& bins = plan.bins;
     const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
-    for (int row = 0; row < rows_; ++row) {
-        RowState& state = *states_[row];
+    for (int c = 0; c < channels_; ++c) {
+        ChannelState& state = *states_[c];
         i128 sums[4] = {};
-        if (plan.varies[row]) {
+        if (plan.varies[c]) {
             for (const Worker& worker : workers_)
-                for (int k = 0; k < 4; ++k) sums[k] += worker.sums[row][k];
+                for (int k = 0; k < 4; ++k) sums[k] += worker.sums[c][k];
         } else if (state.finite > 0) {  // one sample, many times
-            sum_moments(&state.minimum, 1, plan.terms[row], sums);
+            sum_moments(&state.minimum, 1, plan.terms[c], sums);
             for (i128& sum : sums) sum *= static_cast<i128>(state.finite);
-            ChannelAnalysis& channel = result_->channels[row];
+            ChannelAnalysis& channel = result_->channels[c];
             const std::uint32_t bin = bins(state.minimum);
             (bin == core::FloatBins::below   ? channel.below
              : bin == core::FloatBins::above ? channel.above
@@ -343,34 +343,34 @@ void FloatAnalyzer::end_bins() {
     }
 }
 
-/// Plans the sweep that sums moments about a better pivot, where there are any. Returns whether.
+/// Plans the sweep that sums moments about a better pivot. Returns whether such a sweep is needed.
 bool FloatAnalyzer::begin_moments() {
     bool any = false;
-    for (int row = 0; row < rows_; ++row) {
-        RowState& state = *states_[row];
+    for (int c = 0; c < channels_; ++c) {
+        ChannelState& state = *states_[c];
         const core::CentralMoments central = core::central_moments(state.finite, state.moments);
-        plan_->poor[row] = core::poor_pivot(state.moments, central);
-        if (!plan_->poor[row]) continue;
+        plan_->poor[c] = core::poor_pivot(state.moments, central);
+        if (!plan_->poor[c]) continue;
         any = true;
         state.moments = {central.mean, core::moment_exponent(central.mean, state.minimum, state.maximum), {}};
-        plan_->terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
+        plan_->terms[c] = core::MomentTerms(central.mean, state.moments.exponent);
     }
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], most_channels * 4, i128{0});
     return any;
 }
 
-/// Walk over the pixels once more: calls look(worker, row, values, samples) with the finite samples of each block.
+/// Walk over the pixels once more: calls look(worker, c, values, samples) with the finite samples of each block.
 template <class Source, class Look>
 void FloatAnalyzer::look_again(Workers& workers, const Source& source, const Look& look) {
     workers.sweep(source.image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
                       alignas(64) float storage[block_pixels];
                       for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
-                          for (int row = 0; row < rows_; ++row) {
-                              if (sweep_ == Sweep::moments && !plan_->poor[row]) continue;
+                          for (int c = 0; c < channels_; ++c) {
+                              if (sweep_ == Sweep::moments && !plan_->poor[c]) continue;
                               const Finite finite =
-                                  finite_of(planes.values[row], pixels, plan_->known_finite[row], storage);
-                              look(workers_[number], row, finite.values, finite.samples);
+                                  finite_of(planes.values[c], pixels, plan_->known_finite[c], storage);
+                              look(workers_[number], c, finite.values, finite.samples);
                           }
                       });
                   });
@@ -378,41 +378,41 @@ void FloatAnalyzer::look_again(Workers& workers, const Source& source, const Loo
 
 template <class Source>
 void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
-    look_again(workers, source, [&](Worker& worker, int row, const float* values, int samples) {
-        moments_loop(values, samples, plan_->terms[row], worker.sums[row]);
+    look_again(workers, source, [&](Worker& worker, int c, const float* values, int samples) {
+        moments_loop(values, samples, plan_->terms[c], worker.sums[c]);
     });
 }
 
 void FloatAnalyzer::end_moments() {
-    for (int row = 0; row < rows_; ++row)
-        for (int k = 0; plan_->poor[row] && k < 4; ++k) {
+    for (int c = 0; c < channels_; ++c)
+        for (int k = 0; plan_->poor[c] && k < 4; ++k) {
             i128 sum = 0;
-            for (const Worker& worker : workers_) sum += worker.sums[row][k];
-            states_[row]->moments.sums[k] = core::to_public(sum);
+            for (const Worker& worker : workers_) sum += worker.sums[c][k];
+            states_[c]->moments.sums[k] = core::to_public(sum);
         }
 }
 
 /// Keeps samples for one more group of ranks, as count_and_sum does for the first.
 template <class Source>
 void FloatAnalyzer::keep_again(Workers& workers, const Source& source) {
-    RankFinder& pooled = states_[core::pooled_row]->ranks;
-    look_again(workers, source, [&](Worker& worker, int row, const float* values, int samples) {
+    RankFinder& pooled = states_[core::pooled_channel]->ranks;
+    look_again(workers, source, [&](Worker& worker, int c, const float* values, int samples) {
         Keys keys;
         find_keys(values, samples, keys);
-        states_[row]->ranks.keep(keys, samples, worker.kept[row]);
-        if (is_pooled(row)) pooled.keep(keys, samples, worker.kept[core::pooled_row]);
+        states_[c]->ranks.keep(keys, samples, worker.kept[c]);
+        if (is_pooled(c)) pooled.keep(keys, samples, worker.kept[core::pooled_channel]);
     });
 }
 
 /// Adds the order statistics of a group of ranks.
 void FloatAnalyzer::finish_ranks() {
-    const auto finish = [&](int row, std::vector<OrderStatistic>& result) {
+    const auto finish = [&](int c, std::vector<OrderStatistic>& result) {
         std::vector<RankFinder::Kept*> kept;
-        for (Worker& worker : workers_) kept.push_back(&worker.kept[row]);
-        states_[row]->ranks.finish(kept, result);
+        for (Worker& worker : workers_) kept.push_back(&worker.kept[c]);
+        states_[c]->ranks.finish(kept, result);
     };
-    for (int row = 0; row < rows_; ++row) finish(row, result_->channels[row].order_statistics);
-    finish(core::pooled_row, result_->pooled_order_statistics);
+    for (int c = 0; c < channels_; ++c) finish(c, result_->channels[c].order_statistics);
+    finish(core::pooled_channel, result_->pooled_order_statistics);
 }
 
 void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
@@ -422,7 +422,7 @@ void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request
     request_ = request;
     stretch_ = stretch;
     result_ = &result;
-    rows_ = core::rows_of_channels(image.channels);
+    channels_ = core::measured_channels(image.channels);
     brief_ = request.detail == Detail::brief && !stretch;
     if (!plan_) plan_ = std::make_unique<Plan>();
     core::lay_out(result, image, true, request.bins);
@@ -430,7 +430,7 @@ void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request
     sweep_ = Sweep::extremes;
     group_ = 0;
     for (auto& state : states_) {
-        if (!state) state = std::make_unique<RowState>();
+        if (!state) state = std::make_unique<ChannelState>();
         state->extremes = {};
         state->finite = 0;
     }
@@ -491,9 +491,9 @@ bool FloatAnalyzer::end_pass() {
 void FloatAnalyzer::finish() {
     Analysis& result = *result_;
     core::set_pixels(result, static_cast<std::uint64_t>(image_.pixels()), pixels_);
-    for (int row = 0; row < rows_; ++row) {
-        const RowState& state = *states_[row];
-        ChannelAnalysis& channel = result.channels[row];
+    for (int c = 0; c < channels_; ++c) {
+        const ChannelState& state = *states_[c];
+        ChannelAnalysis& channel = result.channels[c];
         channel.nan = state.extremes.nan;
         channel.infinite = state.extremes.minus_infinity + state.extremes.plus_infinity;
         channel.below += state.extremes.minus_infinity;
@@ -519,25 +519,25 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
 }
 
 void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-                          const std::array<std::uint64_t*, color_rows>& counts) {
+                          const std::array<std::uint64_t*, most_channels>& counts) {
     workers_.resize(workers.threads());
     const auto gather = [&](int used) {
         gather_bins(used, [&](BinCounter& counter) {
             std::uint64_t outside = 0;
-            for (int row = 0; row < color_rows; ++row)
-                if (counts[row]) counter.finish(row, counts[row], outside, outside);
+            for (int c = 0; c < most_channels; ++c)
+                if (counts[c]) counter.finish(c, counts[c], outside, outside);
         });
     };
     with_pixel_source(image, [&](const auto& source) {
         const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
             Worker& worker = workers_[number];
-            worker.bins.begin(bins, color_rows, true);
+            worker.bins.begin(bins, most_channels, true);
             alignas(64) float storage[block_pixels];
             for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
-                for (int row = 0; row < color_rows; ++row) {
-                    if (!counts[row]) continue;
-                    const Finite finite = finite_of(planes.values[row], pixels, false, storage);
-                    worker.bins.add(row, finite.values, finite.samples);
+                for (int c = 0; c < most_channels; ++c) {
+                    if (!counts[c]) continue;
+                    const Finite finite = finite_of(planes.values[c], pixels, false, storage);
+                    worker.bins.add(c, finite.values, finite.samples);
                 }
             });
         };

@@ -27,23 +27,23 @@ class FloatAnalyzer {
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                  const std::optional<plan::Stretch>& stretch, Analysis& result);
 
-    /// Analysis of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
-    /// was begun and not finished leaves counts behind, so that the analyzer is of no more use.
+    /// Analysis of an image in strips, once per sweep: begins it, and takes the rows of a pass. An analysis that is not
+    /// finished leaves counts behind; then do not use the analyzer again.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                const std::optional<plan::Stretch>& stretch = std::nullopt);
     void take(Workers& workers, const ImageView& strip);
     /// Ends a pass. Returns whether there is another one; else the result is complete.
     bool end_pass();
 
-    /// Counts the finite samples of some rows into equal bins: counts[row] has `bins.bins` entries, or is null for a
-    /// row that is not wanted. Every such sample must lie in the range.
+    /// Counts the finite samples of some channels into equal bins: counts[c] has `bins.bins` entries, or is null for a
+    /// channel that is not wanted. All these samples must be in the range.
     void count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-               const std::array<std::uint64_t*, color_rows>& counts);
+               const std::array<std::uint64_t*, most_channels>& counts);
 
   private:
     struct Worker;
-    struct RowState;
-    /// Sweep for which the pixels come.
+    struct ChannelState;
+    /// Sweep to which the pixels are passed.
     enum class Sweep : std::uint8_t { extremes, bins, moments, ranks };
 
     template <class Source>
@@ -71,7 +71,7 @@ class FloatAnalyzer {
     void finish_ranks();
     void finish();
 
-    bool is_pooled(int row) const { return rows_ > 1 && row <= blue_row; }
+    bool is_pooled(int channel) const { return channels_ > 1 && channel <= blue_channel; }
 
     ImageView image_;  ///< without pixels
     AnalysisRequest request_;
@@ -80,14 +80,14 @@ class FloatAnalyzer {
     Sweep sweep_ = Sweep::extremes;
     int group_ = 0;          ///< of ranks
     std::int64_t came_ = 0;  ///< pixels that came in the first sweep
-    int rows_ = 0;           ///< 1, 4 or 5
+    int channels_ = 0;       ///< 1, 4 or 5
     bool brief_ = false;
     std::uint64_t pixels_ = 0;   ///< of the image, unmasked
     std::vector<float> voters_;  ///< samples from all over the image
     struct Plan;
     std::unique_ptr<Plan> plan_;  ///< of the sweeps after the first
     std::vector<Worker> workers_;
-    std::array<std::unique_ptr<RowState>, core::float_rows> states_;
+    std::array<std::unique_ptr<ChannelState>, core::float_channels> states_;
 };
 
 }  // namespace gpuhist::cpu

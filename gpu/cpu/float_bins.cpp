@@ -7,10 +7,10 @@
 namespace gpuhist::cpu {
 namespace {
 
-/// Bins of core::FloatBins, without branches; `bins` for those below the range, `bins` + 1 for those above.
+/// Bins of core::FloatBins, without branches. `bins` is for samples below the range, `bins` + 1 for those above.
 GPUHIST_SIMD void bins_loop(const float* values, int samples, const core::FloatBins& bins, std::uint32_t* found) {
-    const double lower = bins.lower, upper = bins.upper, scale = bins.scale;
-    const double width = (upper - lower) / bins.bins, count = bins.bins, last = count - 1;
+    const double lower = bins.lower, upper = bins.upper, scale = bins.scale, width = bins.width;
+    const double count = bins.bins, last = count - 1;
     const double highest = bins.upper_closed ? upper : std::nextafter(upper, lower);
     for (int i = 0; i < samples; ++i) {
         const double value = values[i], position = (value - lower) * scale;
@@ -59,36 +59,36 @@ QuickBins::QuickBins(const core::FloatBins& bins, bool within) {
              (lower == bins.lower || std::isnormal(lower));
 }
 
-void BinCounter::begin(const core::FloatBins& bins, int rows, bool within) {
+void BinCounter::begin(const core::FloatBins& bins, int channels, bool within) {
     static const bool wide = avx512::supported();
     bins_ = bins;
     quick_ = QuickBins(bins, within);
     by_bytes_ = wide && within && bins.bins <= 256;
     copies_ = by_bytes_ ? 1 : copies_of(bins.bins);
     size_ = by_bytes_ ? 256 : std::size_t{bins.bins} + 2;
-    const std::size_t all = size_ * copies_ * rows;
+    const std::size_t all = size_ * copies_ * channels;
     if (counts_.size() < all) counts_.resize(all);
     if (by_bytes_ && !gathered_) gathered_ = std::make_unique<avx512::Scratch>();
 }
 
-void BinCounter::add(int row, const float* values, int samples) {
+void BinCounter::add(int channel, const float* values, int samples) {
     alignas(64) std::uint32_t places[block_pixels];
     if (!quick_.usable || !quick_bins_loop(values, samples, quick_, places)) bins_loop(values, samples, bins_, places);
     if (by_bytes_) {
-        bytes_loop(places, samples, gathered_->planes[row] + filled_[row]);
-        filled_[row] += samples;
-        if (filled_[row] > avx512::gathered_pixels - block_pixels) count_gathered(row);
+        bytes_loop(places, samples, gathered_->planes[channel] + filled_[channel]);
+        filled_[channel] += samples;
+        if (filled_[channel] > avx512::gathered_pixels - block_pixels) count_gathered(channel);
     } else if (copies_ == 1) {
-        count_places<1>(places, samples, counts_of(row), size_);
+        count_places<1>(places, samples, counts_of(channel), size_);
     } else {
-        count_places<most_copies>(places, samples, counts_of(row), size_);
+        count_places<most_copies>(places, samples, counts_of(channel), size_);
     }
 }
 
-void BinCounter::finish(int row, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above) {
-    if (filled_[row]) count_gathered(row);
+void BinCounter::finish(int channel, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above) {
+    if (filled_[channel]) count_gathered(channel);
     for (int copy = 0; copy < copies_; ++copy) {
-        std::uint32_t* const from = counts_of(row) + copy * size_;
+        std::uint32_t* const from = counts_of(channel) + copy * size_;
         for (std::uint32_t bin = 0; bin < bins_.bins; ++bin) counts[bin] += from[bin];
         if (!by_bytes_) {
             below += from[bins_.bins];
@@ -98,9 +98,9 @@ void BinCounter::finish(int row, std::uint64_t* counts, std::uint64_t& below, st
     }
 }
 
-void BinCounter::count_gathered(int row) {
-    avx512::count(*gathered_, row, filled_[row], gathered_->planes[row], counts_of(row));
-    filled_[row] = 0;
+void BinCounter::count_gathered(int channel) {
+    avx512::count(*gathered_, channel, filled_[channel], gathered_->planes[channel], counts_of(channel));
+    filled_[channel] = 0;
 }
 
 }  // namespace gpuhist::cpu

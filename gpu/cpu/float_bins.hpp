@@ -25,8 +25,8 @@ void count_places(const Place* places, int samples, std::uint32_t* counts, std::
     for (; i < samples; ++i) ++counts[places[i]];
 }
 
-/// Quicker way to the bins of samples that all lie in the range: in single precision, where no position comes so near
-/// an edge between two bins that rounding may have brought it over.
+/// Quicker bins for samples that are all in the range, in single precision. It is valid if no position is so close to
+/// an edge that rounding may move it to the other bin.
 struct QuickBins {
     bool usable;
     float lower, scale, least, most, sure;
@@ -35,26 +35,26 @@ struct QuickBins {
     QuickBins(const core::FloatBins& bins, bool within);
 };
 
-/// Counts of one worker, by bin, for the rows of an image. All zero between sweeps.
+/// Counts of one worker, by bin, for the channels of an image. All zero between sweeps.
 class BinCounter {
   public:
-    /// Memory for one worker and row.
+    /// Memory for one worker and channel.
     static std::size_t bytes(std::uint32_t bins) { return (std::size_t{bins} + 2) * copies_of(bins) * 4; }
 
     /// Begins a worker's first samples of a sweep, and again before others. `within`: all samples lie in the range.
-    void begin(const core::FloatBins& bins, int rows, bool within);
+    void begin(const core::FloatBins& bins, int channels, bool within);
     bool begun() const { return size_ != 0; }
     /// Counts at most `block_pixels` finite samples.
-    void add(int row, const float* values, int samples);
-    /// Adds a row's counts to `counts`, and to those of what lies below and above the range.
-    void finish(int row, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above);
-    /// Ends a sweep, after every row was finished.
+    void add(int channel, const float* values, int samples);
+    /// Adds the counts of a channel to `counts`, and to the counts of samples below and above the range.
+    void finish(int channel, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above);
+    /// Ends a sweep, after every channel was finished.
     void end() { size_ = 0; }
 
   private:
     static int copies_of(std::uint32_t bins) { return bins <= few_bins ? most_copies : 1; }
-    std::uint32_t* counts_of(int row) { return counts_.data() + row * copies_ * size_; }
-    void count_gathered(int row);
+    std::uint32_t* counts_of(int channel) { return counts_.data() + channel * copies_ * size_; }
+    void count_gathered(int channel);
 
     core::FloatBins bins_;
     QuickBins quick_{bins_, false};
@@ -63,7 +63,7 @@ class BinCounter {
     std::size_t size_ = 0;  ///< of one copy
     std::vector<std::uint32_t> counts_;
     std::unique_ptr<avx512::Scratch> gathered_;
-    int filled_[color_rows] = {};
+    int filled_[most_channels] = {};
 };
 
 }  // namespace gpuhist::cpu

@@ -85,8 +85,8 @@ std::int64_t chunk_of(const ImageView& image) {
     return std::min(chunk_pixels, image.pixels());
 }
 
-std::size_t rows_of(const ImageView& image) {
-    return static_cast<std::size_t>(core::rows_of_channels(std::min(image.channels, 4)));
+std::size_t tables_of(const ImageView& image) {
+    return static_cast<std::size_t>(core::measured_channels(std::min(image.channels, 4)));
 }
 
 /// Tables of an image that has parts, or a fourth channel that is a band.
@@ -105,20 +105,20 @@ template <class Source>
 std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared_ptr<FrequencyStorage>& storage) {
     const ImageView& image = source.image;
     const std::int64_t chunk = chunk_of(image);
-    std::vector<FrequencyTable> tables(rows_of(image), FrequencyTable(storage));
+    std::vector<FrequencyTable> tables(tables_of(image), FrequencyTable(storage));
     std::vector<Pending> pending(tables.size());
     const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
-    for (Pending& row : pending) row.keys = keys_of_a_chunk();
+    for (Pending& one : pending) one.keys = keys_of_a_chunk();
     const auto scratch = keys_of_a_chunk();
     for (std::int64_t begin = 0; begin < image.pixels(); begin += chunk) {
         const std::int64_t end = std::min(begin + chunk, image.pixels());
         for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
-            for (std::size_t row = 0; row < tables.size(); ++row) {
-                Pending& to = pending[row];
-                to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, tables[row]);
+            for (std::size_t c = 0; c < tables.size(); ++c) {
+                Pending& to = pending[c];
+                to.count += finite_keys(planes.values[c], pixels, to.keys.get() + to.count, tables[c]);
             }
         });
-        for (std::size_t row = 0; row < tables.size(); ++row) count(pending[row], scratch.get(), storage, tables[row]);
+        for (std::size_t c = 0; c < tables.size(); ++c) count(pending[c], scratch.get(), storage, tables[c]);
     }
     return tables;
 }
@@ -128,7 +128,7 @@ std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared
 
 std::size_t counting_bytes(const ImageView& image) {
     const std::size_t part = !core::is_swept(image) ? static_cast<std::size_t>(3 * image.pixels()) * sizeof(float) : 0;
-    return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t) + part;
+    return (cpu::tables_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t) + part;
 }
 
 std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std::shared_ptr<FrequencyStorage>& storage,

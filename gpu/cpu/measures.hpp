@@ -1,4 +1,8 @@
-// Measures of neighborhoods, strip after strip: two rows are kept from one strip to the next.
+// Measures, strip after strip, in one sweep over the pixels.
+//
+// A measure of pixels has an accumulator: a StripAnalysis that adds its findings to `Analysis::measured` after its last
+// pass, one per measure. Sums over pixels share one (cpu/measures.cpp). Another kind of findings has a file of its own
+// here, with a function like those of the list `makers` in cpu/measures.cpp, and a line there.
 #pragma once
 
 #include <memory>
@@ -11,8 +15,16 @@
 
 namespace gpuhist::cpu {
 
-/// Begins to measure an image with colors or gray, of which `image` has the sides and the depth. Masked pixels and
-/// non-finite samples are excluded. The result has `measured` alone, after the only pass.
+/// Accumulator that looks at a strip before its rows come.
+class LooksAhead {
+  public:
+    virtual ~LooksAhead() = default;
+    virtual void look_ahead(const ImageView& strip) = 0;
+};
+
+/// Begins to measure an image with colors or gray. `image` has its width, height and depth. Masked pixels and
+/// non-finite samples are excluded. After the last pass, only `measured` of the result is set, in the order of the
+/// enumeration.
 std::unique_ptr<StripAnalysis> measure_strips(Workers& workers, const Measures& measures, const ImageView& image,
                                               Analysis& result);
 

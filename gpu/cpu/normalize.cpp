@@ -92,7 +92,7 @@ void order_by_bits(Depth depth, Depth copy, void* table) {
     });
 }
 
-/// Looks the bits of every sample, of which there are 8 or 16, up in the table at its position.
+/// Maps 8- and 16-bit samples through the table of their position.
 void map_image(Workers& workers, const ImageView& image, const MutableImageView& output,
                const std::array<const void*, 4>& tables) {
     with_bits(output.depth, [&](auto to) {
@@ -125,7 +125,7 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
         tables[c] = table;
         if (same) continue;
         if (at[c] == Channel::alpha)
-            core::fill_identity(image.depth, output.depth, mode, table);
+            core::fill_identity(image.depth, output.depth, mode, core::levels_of(output.depth, {}), table);
         else
             fill(at[c], table);
         order_by_bits(image.depth, output.depth, table);
@@ -155,12 +155,19 @@ class Ranks {
     std::vector<std::uint64_t> through_;
 };
 
+/// Levels of a copy by position: alpha has all of them.
+std::array<core::Levels, 4> levels_at(const MutableImageView& output, const std::optional<double>& fill) {
+    const core::Levels levels = core::levels_of(output.depth, fill);
+    return {levels, levels, levels, core::levels_of(output.depth, {})};
+}
+
 /// Maps each channel by the mode's formula, given facts by position, which are absent where samples stay as they are;
 /// `ranks` are null where the mode needs none.
 template <class In, class Out>
 void map_sorted(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
-                const std::array<std::optional<core::RealFacts>, 4>& facts,
+                const std::optional<double>& fill, const std::array<std::optional<core::RealFacts>, 4>& facts,
                 const std::array<const Ranks<core::Code<In>>*, 4>& ranks) {
+    const auto levels = levels_at(output, fill);
     core::with_mode(mode, [&](auto chosen) {
         using Map = core::ValueMap<decltype(chosen), In, Out>;
         std::array<std::optional<Map>, 4> maps;
@@ -172,7 +179,7 @@ void map_sorted(Workers& workers, const ImageView& image, const MutableImageView
             for (int c = 0; c < image.channels; ++c)
                 for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
                     out[i] = maps[c] ? (*maps[c])(in[i], ranks[c] ? ranks[c]->through(core::code_of(in[i])) : 0)
-                                     : core::kept<Out>(mode, in[i]);
+                                     : core::kept<Out>(mode, in[i], levels[c]);
         });
     });
 }
@@ -182,8 +189,8 @@ template <class In, class Out>
 void map_sorted(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
     const auto at = channels_at(image);
     std::array<std::optional<core::RealFacts>, 4> facts;  // alpha stays
-    for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::real_facts_of(*given.find(at[c]));
-    map_sorted<In, Out>(workers, image, output, given.mode, facts, {});
+    for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::real_facts_of(given, *given.find(at[c]));
+    map_sorted<In, Out>(workers, image, output, given.mode, given.fill, facts, {});
 }
 
 // ---- f32 ------------------------------------------------------------------------------------------------------------
@@ -193,7 +200,8 @@ using ChannelFacts = std::array<std::optional<core::FloatFacts>, 4>;
 
 /// Maps each channel by the mode's formula, to the depth of the output.
 void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
-                const ChannelFacts& facts) {
+                const std::optional<double>& fill, const ChannelFacts& facts) {
+    const auto levels = levels_at(output, fill);
     core::with_mode(mode, [&](auto chosen) {
         using Map = typename decltype(chosen)::FloatMap;
         std::array<std::optional<Map>, 4> maps;
@@ -206,7 +214,7 @@ void map_floats(Workers& workers, const ImageView& image, const MutableImageView
                 Out* out = static_cast<Out*>(to);
                 for (int c = 0; c < image.channels; ++c)
                     for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
-                        out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i]);
+                        out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i], levels[c]);
             });
         });
     });
@@ -216,10 +224,10 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
     const auto at = channels_at(image);
     ChannelFacts facts;  // alpha is copied
     for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::facts_of(*given.find(at[c]));
-    map_floats(workers, image, output, given.mode, facts);
+    map_floats(workers, image, output, given.mode, given.fill, facts);
 }
 
-/// Findings about a channel of the pixel; of gray with alpha that has no row they are those of gray.
+/// Findings about a channel of the pixel; of gray with alpha that is not measured they are those of gray.
 const ChannelAnalysis& own_of(const Analysis& analysis, Channel channel) {
     const ChannelAnalysis* const own = analysis.find(channel);
     return own ? *own : *analysis.find(Channel::gray);
@@ -264,7 +272,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
                     : mode.joint_by_luma ? analysis.find(Channel::luma)->values
                                          : core::values_of_pooled(analysis);
         const core::RealSamples samples(decide[c], {image.depth});
-        if (samples.n > 0) facts[c] = core::facts_of(samples, normalization);
+        if (samples.n > 0) facts[c] = core::facts_of(samples, output.depth, normalization);
     }
     core::with_copies<Counting::sorted>(image.depth, output.depth, [&](auto sample, auto out) {
         using Sample = decltype(sample);
@@ -274,7 +282,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
             if (!joint || c == 0) ranks[c].emplace(decide[c]);
             used[c] = joint ? &*ranks[0] : &*ranks[c];
         }
-        map_sorted<Sample, decltype(out)>(workers, image, output, normalization.mode, facts, used);
+        map_sorted<Sample, decltype(out)>(workers, image, output, normalization.mode, normalization.fill, facts, used);
     });
 }
 
@@ -290,17 +298,17 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     if (const ChannelAnalysis* luma = analysis.find(Channel::luma)) core::add_samples(all, *luma);
     range = {all.minimum, all.maximum};
     if (!(all.minimum < all.maximum)) return;
-    const auto row_of = [&](int c) {
-        return image.channels == 1 ? int{red_row} : joint ? int{luma_row} : row_of_color(image.order, c);
+    const auto channel_of = [&](int c) {
+        return image.channels == 1 ? int{red_channel} : joint ? int{luma_channel} : channel_of_color(image.order, c);
     };
-    counts_.assign(color_rows * bins, 0);
-    tables_.resize(color_rows * bins * sizeof(float));
-    std::array<std::uint64_t*, color_rows> counts{};
-    for (int c = 0; c < colors; ++c) counts[row_of(c)] = counts_.data() + bins * row_of(c);
+    counts_.assign(most_channels * bins, 0);
+    tables_.resize(most_channels * bins * sizeof(float));
+    std::array<std::uint64_t*, most_channels> counts{};
+    for (int c = 0; c < colors; ++c) counts[channel_of(c)] = counts_.data() + bins * channel_of(c);
     floats.count(workers, image, core::FloatBins(range.lower, range.upper, bins, true), counts);
     for (int c = 0; c < colors; ++c) {
-        float* table = reinterpret_cast<float*>(tables_.data()) + bins * row_of(c);
-        if (core::fill_equalize_table(counts[row_of(c)], table)) tables[c] = table;
+        float* table = reinterpret_cast<float*>(tables_.data()) + bins * channel_of(c);
+        if (core::fill_equalize_table(counts[channel_of(c)], table)) tables[c] = table;
     }
 }
 
@@ -351,16 +359,20 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
             }
         }
     }
-    map_floats(workers, image, output, normalization.mode, facts);
+    map_floats(workers, image, output, normalization.mode, normalization.fill, facts);
 }
 
-void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output) {
+void convert_floats(Workers& workers, const ImageView& image, const std::optional<double>& fill,
+                    const MutableImageView& output) {
+    const auto levels = levels_at(output, fill);
     with_depth(output.depth, [&](auto sample) {
         using Out = decltype(sample);
         for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
             const float* in = static_cast<const float*>(from);
-            std::transform(in, in + pixels * image.channels, static_cast<Out*>(to),
-                           [](float v) { return core::to_depth<Out>(v); });
+            Out* out = static_cast<Out*>(to);
+            for (int c = 0; c < image.channels; ++c)
+                for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
+                    out[i] = core::to_depth<Out>(in[i], levels[c]);
         });
     });
 }
@@ -374,8 +386,8 @@ namespace {
 /// Tables that take the one for gray for each color.
 LutSet gray_for_colors(const LutSet& tables) {
     const LutSet::Lut* gray = tables.find(Channel::gray);
-    if (!gray) throw InvalidArgument("tables without one for gray: the image has no colors");
-    LutSet three{tables.depth, tables.mode, false, {}, tables.copies};
+    if (!gray) throw InvalidArgument("there is no table for gray, but the image has no colors");
+    LutSet three{tables.depth, tables.mode, false, {}, tables.copies, tables.fill};
     for (const Channel color : core::colors) three.luts.emplace_back(*gray).channel = color;
     return three;
 }
@@ -387,7 +399,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
     core::validate(image);
     core::validate(tables);
     if (samples == Samples::bands || samples == Samples::color_bands)
-        throw InvalidArgument("there is no lookup table for bands");
+        throw InvalidArgument("lookup tables don't exist for bands");
     core::validate_swept(image);
     if (samples == Samples::gray_alpha) {
         if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples per pixel");
@@ -399,8 +411,8 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         throw InvalidArgument(std::string("tables of ") + to_string(tables.depth) + " do not fit an image of " +
                               to_string(image.depth));
     if (!tables.find(image.channels == 1 ? Channel::gray : Channel::red))
-        throw InvalidArgument(image.channels == 1 ? "tables without one for gray: the image has no colors"
-                                                  : "tables without one for colors: the image has them");
+        throw InvalidArgument(image.channels == 1 ? "there is no table for gray, but the image has no colors"
+                                                  : "there is no table for colors, but the image has colors");
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
     switch (traits_of(image.depth).counting) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cpu/float_analysis.hpp"
@@ -31,11 +32,12 @@ class Normalizer {
     void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
                            FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 
-    std::vector<std::uint64_t> counts_;  ///< of the colors together; f32: over equal bins, one row each
+    std::vector<std::uint64_t> counts_;  ///< of the colors together; f32: over equal bins, one channel each
     std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel
 };
 
-/// Brings an f32 image to the output's depth.
-void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output);
+/// Brings a copy in f32 to the output's depth, in which `fill` stands for nodata.
+void convert_floats(Workers& workers, const ImageView& image, const std::optional<double>& fill,
+                    const MutableImageView& output);
 
 }  // namespace gpuhist::cpu

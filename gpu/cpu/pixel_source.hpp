@@ -76,7 +76,7 @@ struct MaskedPixels {
     }
 };
 
-/// Number of bytes that are not 0. They are counted in bytes, of which a register holds the most.
+/// Number of bytes that are not 0. The counters are bytes, because a register holds the most of them.
 GPUHIST_SIMD inline int count_set(const std::uint8_t* bytes, int count) {
     constexpr int together = 128;
     int set = 0;

@@ -22,15 +22,15 @@ GPUHIST_SIMD void split_loop(const float* samples, int pixels, int channels, Cha
         for (int i = 0; i < pixels; ++i) {
             const float red = samples[i * stride + at.red], green = samples[i * stride + at.green],
                         blue = samples[i * stride + at.blue];
-            to[red_row][i] = red;
-            to[green_row][i] = green;
-            to[blue_row][i] = blue;
-            to[luma_row][i] = core::luma(red, green, blue);
+            to[red_channel][i] = red;
+            to[green_channel][i] = green;
+            to[blue_channel][i] = blue;
+            to[luma_channel][i] = core::luma(red, green, blue);
         }
     };
     if (channels == 3) return colors(std::integral_constant<int, 3>{});
     colors(std::integral_constant<int, 4>{});
-    for (int i = 0; i < pixels; ++i) to[alpha_row][i] = samples[i * 4 + 3];
+    for (int i = 0; i < pixels; ++i) to[alpha_channel][i] = samples[i * 4 + 3];
 }
 
 /// Lowest and highest key.

@@ -1,4 +1,4 @@
-// Planes: one block of an f32 image, a channel apart from the others, and what is found in it.
+// Planes: the separated channels of one block of an f32 image, and the findings in it.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace gpuhist::cpu {
 
-/// Rows of an f32 image: as the channels of its Analysis; gray is row 0 alone.
-enum Row { red_row, green_row, blue_row, luma_row, alpha_row, color_rows };
+/// Measured channels of an f32 image, as those of its Analysis; gray is the first, alone.
+enum MeasuredChannel { red_channel, green_channel, blue_channel, luma_channel, alpha_channel, most_channels };
 
-/// Row of color c < 3, by position in the pixel.
-inline int row_of_color(ChannelOrder order, int c) {
+/// Measured channel of color c < 3, by position in the pixel.
+inline int channel_of_color(ChannelOrder order, int c) {
     const Positions at(order);
-    return c == at.red ? red_row : c == at.green ? green_row : blue_row;
+    return c == at.red ? red_channel : c == at.green ? green_channel : blue_channel;
 }
 
-/// Block of an f32 image, one plane per row.
+/// Block of an f32 image, one plane per measured channel.
 struct Planes {
-    alignas(64) float values[color_rows][block_pixels];
+    alignas(64) float values[most_channels][block_pixels];
 };
 
 /// Fills the planes from interleaved samples, luma included; a 1-channel block fills the first alone.
@@ -41,7 +41,7 @@ void for_planes(const PixelSource<Validity>& source, std::int64_t begin, std::in
 inline constexpr std::uint32_t lowest_finite_key = 0x00800000u, highest_finite_key = 0xFF7FFFFFu;
 inline constexpr std::uint32_t minus_infinity_key = 0x007FFFFFu, plus_infinity_key = 0xFF800000u;
 
-/// Extremes of a row, as keys, and how many samples have none.
+/// Extremes of a channel, as keys, and how many samples have none.
 struct Extremes {
     std::uint32_t minimum = ~0u, maximum = 0;  ///< of the finite samples
     std::uint64_t nan = 0, minus_infinity = 0, plus_infinity = 0;

@@ -8,8 +8,8 @@
 
 namespace gpuhist::cpu {
 
-/// Sorts n > 0 keys below 2^bits, of at most `Digits` digits of `DigitBits` bits; the result lies in `keys` or in
-/// `other`, of the same size. Returns where.
+/// Sorts n > 0 keys below 2^bits, of at most `Digits` digits of `DigitBits` bits. The result is in `keys` or in
+/// `other`, which has the same size. Returns the one with the result.
 template <int DigitBits, std::size_t Digits>
 std::uint32_t* radix_sort(std::uint32_t* keys, std::uint32_t* other, std::size_t n, int bits) {
     constexpr std::uint32_t values = 1U << DigitBits;

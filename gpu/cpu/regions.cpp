@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <type_traits>
 
@@ -39,7 +40,7 @@ std::uint32_t LabelIndex::add(std::uint64_t label) {
     return static_cast<std::uint32_t>(places_.size() - 1);
 }
 
-/// Place of a label, which is made where there is none yet.
+/// Place of a label. A new label gets a place.
 Place& LabelIndex::place_of(std::uint64_t label) {
     if (near_) {
         std::uint32_t& at = table_[static_cast<std::size_t>(label)];
@@ -77,7 +78,7 @@ void LabelIndex::find_places() {
         }
         if (lowest < 0)
             throw InvalidArgument("label " + std::to_string(lowest) + " in row " + std::to_string(y) +
-                                  ": labels are not negative");
+                                  ": labels must not be negative");
         largest = std::max(largest, static_cast<std::uint64_t>(highest));
     }
     near_ = largest < most_near;
@@ -92,6 +93,9 @@ void LabelIndex::find_places() {
                      place.right = std::max(place.right, x + pixels - 1);
                      place.top = std::min(place.top, y);
                      place.bottom = y;
+                     const auto first = static_cast<core::u128>(x), run = static_cast<core::u128>(pixels);
+                     place.sum_x += first * run + run * (run - 1) / 2;
+                     place.sum_y += static_cast<core::u128>(y) * run;
                  });
     sort();
 }
@@ -110,7 +114,8 @@ Group LabelIndex::next_group(std::size_t first, std::uint64_t most_pixels) {
     return group;
 }
 
-void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* pixels, std::uint8_t* mask) const {
+void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* pixels, std::uint32_t* xs,
+                        std::uint32_t* ys, std::uint8_t* mask) const {
     const auto pixel_bytes = static_cast<std::size_t>(image.channels) * sample_bytes(image.depth);
     std::vector<std::uint64_t> next(group.last - group.first);
     std::int64_t top = image.height, bottom = -1;
@@ -129,6 +134,8 @@ void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* p
             std::uint64_t& to = next[at - group.first];
             const auto run = static_cast<std::size_t>(count);
             std::memcpy(pixels + to * pixel_bytes, row + static_cast<std::size_t>(x) * pixel_bytes, run * pixel_bytes);
+            std::iota(xs + to, xs + to + run, static_cast<std::uint32_t>(x));
+            std::fill_n(ys + to, run, static_cast<std::uint32_t>(y));
             if (bytes) std::memcpy(mask + to, bytes + x, run);
             to += run;
         };

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/integers.hpp"
 #include "gpuhist/image.hpp"
 
 namespace gpuhist::cpu {
@@ -16,6 +17,7 @@ struct Place {
     std::uint64_t label = 0, area = 0;
     std::int64_t left = std::numeric_limits<std::int64_t>::max(), top = left, right = -1, bottom = -1;
     std::uint64_t begin = 0;  ///< of its pixels among those of its group
+    core::u128 sum_x = 0, sum_y = 0;
 };
 
 /// Group of labels whose pixels are copied at once, label after label.
@@ -35,8 +37,9 @@ class LabelIndex {
     const std::vector<Place>& places() const { return places_; }
     /// Next labels whose pixels are no more than so many, one at least. Sets where their pixels begin.
     Group next_group(std::size_t first, std::uint64_t most_pixels);
-    /// Copies the pixels of a group's labels, and the bytes of the image's mask if it has one.
-    void gather(const ImageView& image, const Group& group, std::byte* pixels, std::uint8_t* mask) const;
+    /// Copies the pixels of a group's labels, their coordinates, and the bytes of the image's mask if it has one.
+    void gather(const ImageView& image, const Group& group, std::byte* pixels, std::uint32_t* xs, std::uint32_t* ys,
+                std::uint8_t* mask) const;
 
   private:
     static constexpr std::uint32_t none = ~0U;

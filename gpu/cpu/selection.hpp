@@ -1,4 +1,4 @@
-// Order statistics of f32 rows on the CPU: which samples sweep 2 keeps, and the values at the ranks. See
+// Order statistics of f32 channels on the CPU: which samples sweep 2 keeps, and the values at the ranks. See
 // statistics/float_analysis.hpp.
 #pragma once
 
@@ -23,15 +23,15 @@ struct Keys {
 /// Fills in the keys of at most `block_pixels` samples.
 void find_keys(const float* values, int samples, Keys& keys);
 
-/// High digits, up to eight, that hold a row's ranks. Samples under them must be kept, but for one usual value each:
-/// how many there are of that follows from the counts of sweep 1, so that of an image of few values, or of many
+/// High digits, up to eight, that hold a channel's ranks. Samples under them must be kept, but for one usual value
+/// each: how many there are of that follows from the counts of sweep 1, so that of an image of few values, or of many
 /// zeros, little is kept.
 struct ChosenDigits {
     static constexpr int most = 8;
     std::uint16_t high[most], usual[most];  ///< `usual`: the low digit of that value's key
 };
 
-/// Ranks of one row, or of the colors together.
+/// Ranks of one channel, or of the colors together.
 class RankFinder {
   public:
     /// Low digits that a worker has kept, by the slot of their high digit.
@@ -42,13 +42,13 @@ class RankFinder {
 
     /// Begins a group of ranks. `high_counts`: of sweep 1, by high digit; they must stay as they are until `finish`.
     void begin(const core::RankPlan& plan, const std::uint64_t* high_counts);
-    /// Votes by some of the row's samples, all finite, for usual values: the majority where there is one. Before any is
-    /// kept.
+    /// Lets some samples of the channel, all finite, vote for usual values: their majority value, if there is one. Call
+    /// it before any sample is kept.
     void vote(const Keys& keys, int samples);
     /// Verdict on a value: whether its samples are kept.
     bool keeps(float value) const;
-    /// Keeps what must be of at most `block_pixels` finite samples. From several threads, each with a `kept` of its
-    /// own.
+    /// Keeps the needed samples of at most `block_pixels` finite samples. May be called by several threads, each with
+    /// its own `kept`.
     void keep(const Keys& keys, int samples, Kept& kept);
     /// Adds the values at the plan's ranks to `result`; leaves all that was kept empty.
     void finish(std::span<Kept* const> kept, std::vector<OrderStatistic>& result);
@@ -71,8 +71,8 @@ class RankFinder {
     static constexpr std::uint8_t no_slot = 0xFF;
     std::vector<std::uint8_t> slot_of_ = std::vector<std::uint8_t>(core::digit_values, no_slot);  ///< by high digit
     std::int64_t votes_[core::max_ranks];
-    /// Counts by low digit, for a slot of which many are kept: they are counted then, and not put in order. In 32 bits,
-    /// so that more of the table is near; added to `all` before they can overflow.
+    /// Counts by low digit, for a slot with many samples, which are counted instead of sorted. They have 32 bits, so
+    /// that more of the table is in the cache, and are added to `all` before they can overflow.
     struct Counts {
         std::mutex counting;
         bool begun = false;

@@ -25,22 +25,23 @@ constexpr std::size_t least_radix = 64;
 template <class Sample>
 using Key = std::conditional_t<sizeof(Sample) == 8, std::uint64_t, std::uint32_t>;
 
-/// Codes of one row of a part, one per unmasked pixel.
+/// Codes of one channel of a part, one per unmasked pixel.
 template <class Sample, class Source>
-std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel row, Key<Sample>* codes) {
+std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel channel,
+                       Key<Sample>* codes) {
     const int channels = source.image.channels;
     const Positions at(source.image.order);
     std::size_t filled = 0;
     for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {
         Key<Sample>* const to = codes + filled;
         filled += static_cast<std::size_t>(pixels);
-        if (row == Channel::luma) {
+        if (channel == Channel::luma) {
             for (std::int64_t i = 0; i < pixels; ++i, samples += channels)
                 to[i] = core::luma_code<Sample>(core::code_of(samples[at.red]), core::code_of(samples[at.green]),
                                                 core::code_of(samples[at.blue]));
             return;
         }
-        samples += core::position_of(source.image, row);
+        samples += core::position_of(source.image, channel);
         for (std::int64_t i = 0; i < pixels; ++i) to[i] = core::code_of(samples[i * channels]);
     });
     return filled;
@@ -81,7 +82,7 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
                 sorted = radix_sort<8, sizeof(Sample)>(sorted, scratch_.data(), found, 8 * sizeof(Sample));
             }
             Code* const last = sorted + found;
-            // What is not finite lies at the ends.
+            // Non-finite values are at the ends.
             Code* const first = std::lower_bound(sorted, last, static_cast<Code>(finite.first));
             Code* const stop = std::upper_bound(first, last, static_cast<Code>(finite.last));
             if constexpr (core::is_real<Sample>) {

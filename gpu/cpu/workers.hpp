@@ -70,7 +70,7 @@ class Workers {
                 [&](int worker, std::int64_t begin, std::int64_t end) { body(worker, start + begin, start + end); }));
     }
 
-    /// Calls body() where what it does in parallel is done by these threads.
+    /// Calls body(), whose parallel work runs on these threads.
     template <class Body>
     void among(const Body& body) {
         if (!arena_) arena_.emplace(threads_);

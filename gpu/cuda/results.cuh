@@ -25,14 +25,14 @@ __device__ inline void write_channel(ChannelResult& result, Depth depth, std::ui
 }
 
 /// Writes the header: all but `ready`, `channels` and, for f32, the range. By one thread.
-__device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, int rows) {
+__device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, int channels) {
     ImageResult& result = *result_of(common, image);
     result.depth = common.depth;
     result.detail = Detail::full;
     result.luma_counted = common.report_luma;
     result.upper_closed = false;
     result.weighted = false;
-    result.rows = rows;
+    result.channel_count = channels;
     result.bins = common.bins;
     result.pixels = static_cast<std::uint64_t>(pixels);
     result.range = common.range;

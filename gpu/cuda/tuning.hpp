@@ -12,11 +12,11 @@ inline constexpr int block_threads = 1024;
 
 /// Threads and blocks per multiprocessor of a batch, so that one block counts while another gathers: 4096 × 224 × 224
 /// BGR 0.75 with 2 × 384, 0.73 with 2 × 352; with luma 0.65 with 640, 0.62 with 800.
-constexpr int batch_threads_of(int rows) {
-    return rows == 1 ? 256 : rows <= 3 ? 384 : 640;
+constexpr int batch_threads_of(int channels) {
+    return channels == 1 ? 256 : channels <= 3 ? 384 : 640;
 }
-constexpr int batch_blocks(int rows) {
-    return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+constexpr int batch_blocks(int channels) {
+    return channels == 1 ? 4 : channels <= 3 ? 2 : 1;
 }
 
 /// Most resident blocks per multiprocessor of any other kernel: more, smaller ones were slower.
@@ -33,9 +33,9 @@ constexpr std::int64_t f32_pixels_per_block(int channels, bool full) {
 /// gray take 21 µs, with 8192 pixels per block 29.
 inline constexpr std::int64_t u16_pixels_alone = 64 * 1024;
 
-/// Blocks of 64 that count the two lighter rows of u16 BGR with luma, so that both roles keep the same pace, and the
-/// second reads from L2. 1 GiB of random pixels on an H100: 640 µs, and with 28 and 30 of 64 814 and 661 µs; 1.25 GB
-/// are read, with 28 1.83.
+/// Blocks of 64 that count the two lighter channels of u16 BGR with luma, so that both roles keep the same pace, and
+/// the second reads from L2. 1 GiB of random pixels on an H100: 640 µs, and with 28 and 30 of 64 814 and 661 µs; 1.25
+/// GB are read, with 28 1.83.
 inline constexpr int lighter_role_blocks = 29;
 
 /// Rounds of a resident image that are on their way together: 25 MB of gray u8 21.5 µs, with 12 rounds 23.8. And the

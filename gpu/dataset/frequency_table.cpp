@@ -15,7 +15,7 @@ namespace {
 
 /// Bytes of a run from which on it goes to the storage, if there is one.
 constexpr std::size_t stored_bytes = std::size_t{1} << 16;
-/// Runs of about the same length that are merged, and how often those of a level are as long as those of the one below.
+/// Number of runs of about the same length that are merged, and ratio of the lengths of neighboring levels.
 constexpr std::size_t runs_a_level = 64;
 constexpr int level_bits = 6;
 /// Bytes of a run in a storage that are read or written at a time.
@@ -44,7 +44,7 @@ struct FrequencyRun::Room {
     Room(std::shared_ptr<FrequencyStorage> in, std::uint64_t at, std::uint64_t size)
         : storage(std::move(in)), place(at), bytes(size) {}
     ~Room() { storage->give_back(place, bytes); }
-    /// Gives back what is left over.
+    /// Releases the unused rest.
     void shrink(std::uint64_t to) {
         if (to < bytes) storage->give_back(place + to, bytes - to);
         bytes = to;
@@ -86,8 +86,8 @@ class FrequencyRunReader {
         }
         return true;
     }
-    /// Goes on through all values below `end`, from the one it is at on: visit(key, count). Returns whether it is at a
-    /// further one.
+    /// Visits all values from the present one to the last below `end`: visit(key, count). Returns whether there is a
+    /// further value.
     template <class Visit>
     bool next_below(std::uint64_t end, Visit visit) {
         constexpr std::ptrdiff_t longest = longest_value;
@@ -121,7 +121,7 @@ class FrequencyRunReader {
     std::uint64_t count() const { return count_; }
 
   private:
-    /// Number that lies in the buffer to its end.
+    /// Number that is complete in the buffer.
     static std::uint64_t number(const std::byte*& at) {
         auto byte = std::to_integer<std::uint64_t>(*at++);
         std::uint64_t value = byte & 127;
@@ -166,7 +166,7 @@ class FrequencyRunReader {
     std::uint64_t next_key_ = 0, key_ = 0, count_ = 0;
 };
 
-/// Makes a run of values that come in ascending order.
+/// Writer of a run, for values in ascending order.
 class FrequencyRunWriter {
   public:
     /// Run of no more than `most_bytes`.
@@ -193,7 +193,7 @@ class FrequencyRunWriter {
         run_.samples_ += count;
         next_key_ = key + 1;
     }
-    /// Run of what was added, at least one value.
+    /// Run of the added values, at least one.
     FrequencyRun finish() {
         if (run_.room_ || (storage_ && used_ >= stored_bytes)) {
             flush();
@@ -247,7 +247,7 @@ FrequencyRun::FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint6
     check();
 }
 
-/// Finds what is not known of bytes that came from outside.
+/// Finds the facts about bytes that came from outside.
 void FrequencyRun::check() {
     const core::CodeRange finite = core::finite_codes(depth_);
     const std::uint64_t minus_zero = (std::uint64_t{1} << (8 * sample_bytes(depth_) - 1)) - 1;
@@ -306,7 +306,7 @@ struct FrequencyReader::Window {
         }
     }
     static bool later(const FrequencyRunReader& a, const FrequencyRunReader& b) { return a.key() > b.key(); }
-    /// Takes the least key off the heap, and its samples in all runs. False where there is none.
+    /// Takes the smallest key off the heap, with its samples in all runs. Returns false if there is none.
     bool take_least(std::uint64_t& key, std::uint64_t& count) {
         if (runs.empty()) return false;
         key = runs.front().key();
@@ -326,7 +326,7 @@ struct FrequencyReader::Window {
         } while (!runs.empty() && runs.front().key() == key);
         return true;
     }
-    /// Goes on to the next window with values. False where there is none.
+    /// Moves to the next window with values. Returns false if there is none.
     bool fill() {
         if (runs.empty()) return false;
         std::uint64_t least = ~std::uint64_t{0};
@@ -350,6 +350,14 @@ struct FrequencyReader::Window {
         return true;
     }
 };
+
+FrequencyTable frequencies_of(Depth depth, const std::vector<std::uint64_t>& counts) {
+    FrequencyTable table;
+    if (counts.size() != traits_of(depth).values) refuse("not one for each value of the type");
+    if (std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != 0; }))
+        table.add(core::run_of_counts(depth, 0, counts.data(), counts.size()));
+    return table;
+}
 
 FrequencyReader::FrequencyReader(const std::vector<FrequencyRun>& runs)
     : window_(std::make_unique<Window>(runs)), depth_(runs.empty() ? Depth::f32 : runs.front().depth()) {}

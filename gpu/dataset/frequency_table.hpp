@@ -1,4 +1,4 @@
-// Frequencies of values: how they come together, and what is read from them.
+// Frequencies of values: merging and reading them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_
 template <class Key>
 FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* starts, std::size_t n);
 
-/// Run with n counts of keys that follow each other, of which one at least is not 0.
+/// Run with n counts of consecutive keys, at least one of which is not 0.
 FrequencyRun run_of_counts(Depth depth, std::uint64_t first, const std::uint64_t* counts, std::size_t n);
 
 /// Table in memory with each count so many times.

@@ -1,4 +1,4 @@
-// Engine: makes the plan of each job and has it carried out.
+// Engine: makes the plan of each job, and lets executors and walks carry it out.
 #include "gpuhist/engine.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class PlannedEngine final : public Engine {
     }
 
   private:
-    /// Samples of copies in f32 beyond which no further job joins the others.
+    /// Number of samples of copies in f32 beyond which no further job joins.
     static constexpr std::size_t most_floats = std::size_t{1} << 24;
 
     static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, plan::copy_of(job)); }
@@ -66,9 +66,9 @@ class PlannedEngine final : public Engine {
         if (job.error) std::rethrow_exception(job.error);
     }
 
-    // ---- jobs of one pass ---------------------------------------------------------------------------------------
+    // ---- jobs with one pass -------------------------------------------------------------------------------------
 
-    /// Has the executor do jobs, many at a time, and writes the copies that it does not make.
+    /// Lets the executor do jobs, many at a time, and writes the copies that it does not make.
     void run_direct(Job* jobs, std::size_t count) {
         for (Job* job = jobs; job != jobs + count; ++job) {
             try {
@@ -87,7 +87,7 @@ class PlannedEngine final : public Engine {
         }
     }
 
-    /// Verdict on a job: whether its copy is not the executor's to write.
+    /// Returns whether the executor does not write the copy of a job.
     bool lacks_copy(const Job& job) const {
         return job.normalization && !workshop_.abilities().writes(job.image.depth, *job.normalization);
     }
@@ -105,7 +105,7 @@ class PlannedEngine final : public Engine {
             core::validate_output(job.image, normalized_depth(job.image.depth, *job.normalization), job.output);
     }
 
-    /// Has the executor do what it can of the jobs: of f32 the copy in f32, of others the analysis; and finishes them.
+    /// Lets the executor do its part of the jobs (for f32 the copy in f32, for others the analysis), and finishes them.
     void run_and_copy(Job* jobs, std::size_t count) {
         std::vector<Job> able;
         std::vector<Job*> asked;
@@ -135,7 +135,7 @@ class PlannedEngine final : public Engine {
             if (job.error || !lacks_copy(job)) continue;
             try {
                 if (needs_floats(job)) {
-                    workshop_.convert(able[i].output, job.output);
+                    workshop_.convert(able[i].output, job.normalization->fill, job.output);
                 } else {
                     workshop_.copy(job.image, job.image, *job.result, *job.normalization, job.output);
                     if (!job.request.luma_histogram) plan::drop_luma(*job.result);
@@ -150,6 +150,7 @@ class PlannedEngine final : public Engine {
         Job able = job;
         if (needs_floats(job)) {
             able.normalization->depth.reset();
+            able.normalization->fill.reset();
             able.output.depth = job.image.depth;
             able.output.row_bytes = able.output.packed_row_bytes();
         } else {
@@ -167,17 +168,11 @@ class PlannedEngine final : public Engine {
         validate_output(job);
         if (plan.copy == plan::Copy::executor) return workshop_.own().run(&job, 1);
         const bool findings = plan.copy == plan::Copy::findings, bands = plan.copy == plan::Copy::bands;
-        cpu::Part kept;
-        ImageView image = job.image;  // as it is before a copy is written over it
-        if (copy && copy->valid_only && job.output.data == image.data) {
-            image.data = kept.of(image, 0, image.channels).data;
-            image.row_bytes = image.packed_row_bytes();
-        }
-        Walk walk(workshop_, std::move(plan), image, findings ? copy : nullptr, plan::Rows::whole, *job.result);
-        do walk.take(image);
+        Walk walk(workshop_, std::move(plan), job.image, findings ? copy : nullptr, plan::Rows::whole, *job.result);
+        do walk.take(job.image);
         while (walk.end_pass());
-        if (findings) walk.copy(image, job.output);
-        if (bands) copy_bands(walk.plan(), image, *copy, job.output);
+        if (findings) walk.copy(job.image, job.output);
+        if (bands) copy_bands(walk.plan(), job.image, *copy, job.output);
     }
 
     /// Copies bands, each as a gray image, or all samples together as one.
@@ -186,6 +181,8 @@ class PlannedEngine final : public Engine {
         AnalysisRequest request = plan.request;
         request.validity.reset();
         const bool all_valid = rules::all_valid(image, plan.request);
+        cpu::Part memory;
+        const ImageView kept = all_valid ? image : kept_from(image, output, plan.rules, normalization, memory);
         std::vector<std::uint8_t> mask;
         ImageView valid = image;  // a byte per sample
         if (!all_valid) {
@@ -216,7 +213,7 @@ class PlannedEngine final : public Engine {
                 to.put(output, c);
             }
         }
-        if (!all_valid) cpu::settle(workshop_.workers(), image, plan.rules, normalization.valid_only, output);
+        if (!all_valid) cpu::settle(workshop_.workers(), kept, plan.rules, normalization, output);
     }
 
     const std::string_view name_;
@@ -260,13 +257,21 @@ void Engine::run(Job* jobs, std::size_t count) {
     }
 }
 
-void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
+void settle_copy(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                  const MutableImageView& output, int threads) {
+    core::validate_fill(output.depth, normalization.fill);
     if (rules::all_valid(image, request)) return;
     core::validate(image, request);
     core::validate_output(image, output.depth, output);
     cpu::Workers workers(threads);
-    cpu::settle(workers, image, rules::ImageRules(image, request.validity.get()), valid_only, output);
+    cpu::settle(workers, image, rules::ImageRules(image, request.validity.get()), normalization, output);
+}
+
+void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
+                 const MutableImageView& output, int threads) {
+    Normalization normalization;
+    normalization.valid_only = valid_only;
+    settle_copy(image, request, normalization, output, threads);
 }
 
 std::vector<EngineInfo> engines() {

@@ -7,7 +7,7 @@
 
 namespace gpuhist::front {
 
-/// Engine on the CPU for images of few pixels: of 8 and 16 bits their analyses have values in place of counts.
+/// Engine on the CPU for images with few pixels. Its analyses of 8 and 16 bits have values in place of counts.
 std::unique_ptr<Engine> make_region_engine(const EngineOptions& options);
 
 }  // namespace gpuhist::front

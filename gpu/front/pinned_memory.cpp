@@ -17,11 +17,12 @@ namespace gpuhist {
 namespace {
 
 constexpr std::size_t alignment = 64;
-/// Bytes from which on plain blocks are mapped each by itself, and gone when they are released. In the heap other
-/// memory comes to lie between them, the more the longer a process runs, which then cannot be given back.
+/// Size in bytes from which plain blocks are mapped one by one, and so vanish when they are released. In the heap,
+/// other memory comes to lie between them, the more the longer a process runs, and then they cannot be returned to the
+/// system.
 constexpr std::size_t mapped_bytes = std::size_t{1} << 17;
 
-/// Sizes in steps of an eighth, so that images of nearly one size share memory.
+/// Sizes are in steps of an eighth, so that images of nearly one size share memory.
 std::size_t rounded(std::size_t bytes) {
     std::size_t step = 4096;
     while (step * 16 <= bytes) step *= 2;
@@ -86,7 +87,7 @@ class PinnedPool::Implementation {
         void* memory;
         std::size_t bytes;
         Kind kind;
-        int gpu;  ///< for which it was to be pinned, whether or not there was room
+        int gpu;  ///< GPU for which it should be pinned, whether or not there was room
     };
     using Idle = std::multimap<std::size_t, Block>;  ///< by size
 
@@ -95,7 +96,7 @@ class PinnedPool::Implementation {
     }
     bool outdated(const Block& block) const { return wants_pinning(block.bytes) && block.gpu != gpu_; }
 
-    /// Makes room: what is idle and of another size goes before new memory comes.
+    /// Makes room: idle blocks of other sizes are released before new memory is taken.
     void make_room(std::size_t bytes) {
         while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) drop(std::prev(idle_.end()));
     }

@@ -6,7 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/integers.hpp"
 #include "core/validate.hpp"
+#include "cpu/centroids.hpp"
 #include "cpu/regions.hpp"
 #include "cpu/workers.hpp"
 #include "front/engine.hpp"
@@ -17,7 +19,7 @@
 namespace gpuhist {
 namespace {
 
-/// Regions that are analyzed before they are handed over, so that no more results are held.
+/// Number of regions that are analyzed before they are passed on, which bounds the results in memory.
 constexpr std::size_t held_regions = 1024;
 
 static_assert(plan::regions_on_host(), "a GPU finds all statistics of regions: have it measure them here");
@@ -45,17 +47,21 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
 
     LabelIndex index(labels, options.label_zero);
     const auto pixel_bytes = static_cast<std::uint64_t>(image.channels) * sample_bytes(image.depth);
-    const std::uint64_t most = std::max<std::uint64_t>(1, options.memory / (pixel_bytes + (image.mask ? 1 : 0)));
+    const std::uint64_t more_bytes = 2 * sizeof(std::uint32_t) + (image.mask ? 1 : 0);  // coordinates, mask
+    const std::uint64_t most = std::max<std::uint64_t>(1, options.memory / (pixel_bytes + more_bytes));
     std::vector<double> pixels;  // aligned to any sample
+    std::vector<std::uint32_t> xs, ys;
     std::vector<std::uint8_t> mask;
     std::vector<Region> regions;
     for (std::size_t first = 0; first < index.places().size();) {
         const Group group = index.next_group(first, most);
         first = group.last;
         pixels.resize(static_cast<std::size_t>((group.pixels * pixel_bytes + sizeof(double) - 1) / sizeof(double)));
+        xs.resize(static_cast<std::size_t>(group.pixels));
+        ys.resize(static_cast<std::size_t>(group.pixels));
         if (image.mask) mask.resize(static_cast<std::size_t>(group.pixels));
         auto* const bytes = reinterpret_cast<std::byte*>(pixels.data());
-        index.gather(image, group, bytes, mask.data());
+        index.gather(image, group, bytes, xs.data(), ys.data(), mask.data());
         const auto analyze = [&](Engine& engine, const Place& place, Region& region) {
             ImageView view = image;
             view.data = bytes + place.begin * pixel_bytes;
@@ -69,7 +75,12 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
             region.width = place.right - place.left + 1;
             region.height = place.bottom - place.top + 1;
             region.area = place.area;
+            region.centroid_x = core::ratio(place.sum_x, place.area);
+            region.centroid_y = core::ratio(place.sum_y, place.area);
             engine.analyze(view, counts, region.analysis);
+            Workers alone(1);
+            cpu::find_centroids(alone, view, {0, 0, xs.data() + place.begin, ys.data() + place.begin}, counts,
+                                region.analysis);
             const bool counted = options.count_values && traits_of(view.depth).counting == Counting::bins;
             region.values = counted ? count_frequencies(view, nullptr, request, *options.count_values)
                                     : std::vector<FrequencyTable>();
@@ -77,7 +88,7 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
         for (std::size_t begin = group.first, end; begin < group.last; begin = end) {
             end = std::min(begin + held_regions, group.last);
             regions.resize(end - begin);
-            // Large regions are shared out among the threads, small ones are one thread's each.
+            // All threads share a large region; each small region belongs to one thread.
             const auto large = [&](std::size_t i) {
                 return together && index.places()[i].area >= static_cast<std::uint64_t>(2 * serial_pixels);
             };
@@ -95,6 +106,16 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
             take(regions);
         }
     }
+}
+
+void find_centroids(const ImageView& rectangle, std::int64_t x, std::int64_t y, const AnalysisRequest& request,
+                    Analysis& analysis, int threads) {
+    core::validate(rectangle, request);
+    if (rectangle.memory != Memory::host) throw InvalidArgument("centroids: the rectangle must lie in host memory");
+    EngineOptions options;
+    options.threads = threads;
+    cpu::Workers workers(cpu::threads_of(options));
+    cpu::find_centroids(workers, rectangle, {x, y}, request, analysis);
 }
 
 std::vector<Region> analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,

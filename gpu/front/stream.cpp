@@ -1,4 +1,4 @@
-// Stream analyzer: the stream-level API over the analyzer; validates what callers hand over.
+// Stream analyzer: the stream-level API over the analyzer. It validates the arguments of callers.
 
 #include "gpuhist/stream.hpp"
 

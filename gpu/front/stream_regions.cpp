@@ -1,4 +1,4 @@
-// Stream analyzer of regions: validates what callers hand over.
+// Stream analyzer of regions: validates the arguments of callers.
 
 #include "gpuhist/stream_regions.hpp"
 
@@ -31,7 +31,8 @@ void require(const RegionPlan& plan) {
         ImageView like;
         like.depth = plan.depth;
         like.channels = plan.channels;
-        rules::validate_weights(like, *plan.validity);
+        like.memory = Memory::device;
+        plan::refuse_weights(like, *plan.validity, plan::region_stream_abilities);
     }
     require_range("pixels", plan.pixels, most_pixels);
     require_range("images", plan.images, plan.pixels);

@@ -27,6 +27,15 @@ void Workshop::copy(const ImageView& rows, const ImageView& counted, const Analy
     normalizer_.apply_floats(workers_, rows, counted, found, normalization, counter_, output);
 }
 
+ImageView kept_from(const ImageView& image, const MutableImageView& output, const rules::ImageRules& rules,
+                    const Normalization& copy, cpu::Part& memory) {
+    ImageView kept = image;
+    if (output.data != image.data || !cpu::settles(rules, image.depth, output.depth, copy)) return kept;
+    kept.data = memory.of(image, 0, image.channels).data;
+    kept.row_bytes = kept.packed_row_bytes();
+    return kept;
+}
+
 void MergedStrips::take(const ImageView& strip) {
     analyze_(strip, first_ ? result_ : strip_);
     if (!std::exchange(first_, false)) result_ += strip_;
@@ -71,7 +80,7 @@ std::unique_ptr<StripAnalysis> Walk::begin_pass(const plan::Pass& pass, Analysis
         [&pass, &executor](const ImageView& pixels, Analysis& to) { executor.analyze(pass, pixels, to); }, result);
 }
 
-/// Pixels of a strip that a pass reads, until the next call for other ones.
+/// Pixels of a strip that a pass reads. They stay until the next call for other ones.
 ImageView Walk::pixels_of(const plan::Pass& pass, const ImageView& strip) {
     const std::pair wanted(pass.pixels, pass.of);
     if (viewed_ != wanted) {
@@ -96,7 +105,7 @@ void Walk::take(const ImageView& strip) {
         core::validate(strip, plan_.request);
         if (strip.memory == Memory::device && !workshop_.abilities().device_memory)
             throw InvalidArgument(std::string(workshop_.abilities().name) + ": the strip lies in device memory");
-        viewed_.reset();  // of the strip before
+        viewed_.reset();  // it belongs to the previous strip
     }
     for (Running& one : running_)
         if (!one.done) one.analysis->take(pixels_of(*one.pass, strip));
@@ -122,22 +131,21 @@ bool Walk::end_pass() {
     return false;
 }
 
-/// Makes the result of what the passes found.
+/// Makes the result from the findings of the passes.
 void Walk::finish() {
     plan::assemble(plan_, image_, found_, result_);
     const bool floats = traits_of(image_.depth).counting == Counting::bins,
                excludes =
                    plan_.main().accumulator != plan::Accumulator::weights && !rules::all_valid(image_, plan_.request);
-    // Copies of f32 are made of the findings in what was counted, others of the valid samples. Between strips and their
-    // copies the result is the caller's.
+    // Copies of f32 follow from the findings in the counted samples, other copies from those in the valid samples.
+    // Between the strips and their copies, the result belongs to the caller.
     const auto decide = [&](bool result_changes) {
         if (copy_ && (result_changes || rows_ == plan::Rows::strips)) decides_ = result_;
     };
     if (floats) decide(excludes);
     if (excludes) plan::exclude(plan_, image_, counts_, plan_.luma_apart() ? &found_.front() : nullptr, result_);
-    if (floats) return;
-    decide(plan_.luma_of_copy || plan_.weight > 0);
-    if (copy_ && plan_.luma_of_copy) plan::drop_luma(result_);
+    if (!floats) decide(plan_.luma_of_copy || plan_.weight > 0);
+    if (!floats && copy_ && plan_.luma_of_copy) plan::drop_luma(result_);
     if (plan_.weight > 0) plan::weigh(result_, plan_.weight);
 }
 
@@ -147,10 +155,12 @@ void Walk::copy(const ImageView& strip, const MutableImageView& output) {
     core::validate_output(strip, normalized_depth(strip.depth, *copy_), output);
     const bool counts_again =
         traits_of(copy_->mode).needs == NormalizeNeeds::counts && traits_of(strip.depth).counting == Counting::bins;
-    workshop_.copy(strip, counts_again ? pixels_of(plan_.main(), strip) : strip, decides_ ? *decides_ : result_, *copy_,
-                   output);
-    if (!rules::all_valid(strip, plan_.request))
-        cpu::settle(workshop_.workers(), strip, plan_.rules, copy_->valid_only, output);
+    const ImageView counted = counts_again ? pixels_of(plan_.main(), strip) : strip;
+    const Analysis& found = decides_ ? *decides_ : result_;
+    if (rules::all_valid(strip, plan_.request)) return workshop_.copy(strip, counted, found, *copy_, output);
+    const ImageView kept = kept_from(strip, output, plan_.rules, *copy_, kept_);
+    workshop_.copy(strip, counted, found, *copy_, output);
+    cpu::settle(workshop_.workers(), kept, plan_.rules, *copy_, output);
 }
 
 }  // namespace gpuhist::front

@@ -1,4 +1,4 @@
-// Walk: a plan that is carried out on an image, strip after strip. A whole image is one strip.
+// Walk: carries out a plan on an image, strip by strip. A whole image is one strip.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include "cpu/classifier.hpp"
 #include "cpu/float_analysis.hpp"
 #include "cpu/normalize.hpp"
+#include "cpu/parts.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/engine.hpp"
 #include "plan/executor.hpp"
@@ -16,7 +17,7 @@
 
 namespace gpuhist::front {
 
-/// Executors of an engine, its own and that of the CPU in its place, and the writer of copies. Walks share it.
+/// Executors of an engine (its own, and that of the CPU in its place), and the writer of copies. Walks share it.
 class Workshop {
   public:
     Workshop(std::unique_ptr<plan::Executor> own, const EngineOptions& options)
@@ -28,26 +29,31 @@ class Workshop {
     plan::Classifier& classifier(Memory memory);
     cpu::HostClassifier& host_classifier() { return classifier_; }
     cpu::Workers& workers() { return workers_; }
-    /// Writes the copy of some rows from the findings in their image. `counted`: the same rows, excluded samples being
-    /// NaN; they matter where f32 is counted once more.
+    /// Writes the copy of some rows from the findings in their image. `counted` has the same rows with NaN in place of
+    /// excluded samples; it matters if f32 is counted once more.
     void copy(const ImageView& rows, const ImageView& counted, const Analysis& found,
               const Normalization& normalization, const MutableImageView& output);
-    /// Brings a copy in f32 to the output's depth.
-    void convert(const ImageView& floats, const MutableImageView& output) {
-        cpu::convert_floats(workers_, floats, output);
+    /// Converts a copy in f32 to the depth of the output. There, `fill` stands for nodata.
+    void convert(const ImageView& floats, const std::optional<double>& fill, const MutableImageView& output) {
+        cpu::convert_floats(workers_, floats, fill, output);
     }
 
   private:
     const std::unique_ptr<plan::Executor> own_;
     const EngineOptions options_;
-    std::unique_ptr<plan::Executor> host_;  ///< in place of an executor that is not the CPU's
+    std::unique_ptr<plan::Executor> host_;  ///< replaces an executor that is not that of the CPU
     cpu::Workers workers_;
     cpu::HostClassifier classifier_;
     cpu::Normalizer normalizer_;
     cpu::FloatAnalyzer counter_;
 };
 
-/// Strips that are analyzed one by one, and their findings merged.
+/// Image before a copy is written in its place: a copy in `memory` if the image is needed afterwards, else the image
+/// itself.
+ImageView kept_from(const ImageView& image, const MutableImageView& output, const rules::ImageRules& rules,
+                    const Normalization& copy, cpu::Part& memory);
+
+/// Analysis of strips one by one. Their findings are merged.
 class MergedStrips final : public StripAnalysis {
   public:
     using Analyze = std::function<void(const ImageView& strip, Analysis& result)>;
@@ -65,7 +71,7 @@ class MergedStrips final : public StripAnalysis {
 
 class Walk final : public StripAnalysis {
   public:
-    /// Begins a plan for an image, of which `image` has the sides. `copy` null: no copy of its strips is written.
+    /// Begins a plan. `image` has the sides of the whole image. If `copy` is null, no copy of the strips is written.
     Walk(Workshop& workshop, plan::Plan plan, const ImageView& image, const Normalization* copy, plan::Rows rows,
          Analysis& result);
 
@@ -76,7 +82,7 @@ class Walk final : public StripAnalysis {
     const plan::Plan& plan() const { return plan_; }
 
   private:
-    /// Pass that is under way.
+    /// Pass in progress.
     struct Running {
         const plan::Pass* pass;
         std::unique_ptr<StripAnalysis> analysis{};
@@ -96,15 +102,17 @@ class Walk final : public StripAnalysis {
     Analysis& result_;
 
     std::vector<Running> running_;
-    std::vector<Analysis> found_;  ///< by the passes under way; one alone writes to the result
-    bool ranges_ = false;          ///< they find the range
+    std::vector<Analysis> found_;  ///< by pass in progress; a single one writes to the result
+    bool ranges_ = false;          ///< the passes find the range
     bool first_ = true;            ///< the image comes for the first time, and the classes of its samples are counted
     rules::ClassCounts counts_;
-    /// View that the passes of a strip read, until one reads other pixels; and the strip as its parts are read best.
+    /// View that the passes of a strip read, until one reads other pixels; and the strip in the form in which its parts
+    /// are read fastest.
     std::optional<std::pair<plan::Pixels, rules::PixelsOf>> viewed_;
     ImageView view_, taken_;
     bool parts_taken_ = false;
-    std::optional<Analysis> decides_;  ///< about the copy; absent: the result does
+    std::optional<Analysis> decides_;  ///< decides about the copy; absent: the result does
+    cpu::Part kept_;                   ///< strip whose copy is written in its place
 };
 
 }  // namespace gpuhist::front

@@ -1,7 +1,8 @@
-// The answer of a build without CUDA.
+// Answers of a build without CUDA.
 #include <string>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/jpeg.hpp"
 #include "gpuhist/stream.hpp"
 #include "gpuhist/stream_regions.hpp"
 #include "plan/executor.hpp"
@@ -10,7 +11,7 @@ namespace gpuhist {
 
 namespace cuda {
 EngineInfo info() {
-    return {"cuda", false, "gpuhist was built without CUDA: build it where nvcc is found"};
+    return {"cuda", false, "gpuhist was built without CUDA: build it on a machine with nvcc"};
 }
 std::vector<GpuInfo> gpus() {
     return {};
@@ -98,5 +99,25 @@ PinnedResults::PinnedResults(const ResultLayout&, std::int64_t) {
 PinnedResults::~PinnedResults() = default;
 PinnedResults::PinnedResults(PinnedResults&&) noexcept = default;
 PinnedResults& PinnedResults::operator=(PinnedResults&&) noexcept = default;
+
+class JpegDecoder::Implementation {};
+JpegDecoder::JpegDecoder(const JpegDecoderOptions&) {
+    throw EngineUnavailable("JPEG decoder: " + cuda::info().description);
+}
+JpegDecoder::~JpegDecoder() = default;
+JpegDecoder::JpegDecoder(JpegDecoder&&) noexcept = default;
+JpegDecoder& JpegDecoder::operator=(JpegDecoder&&) noexcept = default;
+void JpegDecoder::enqueue(const JpegFile*, std::int64_t, cudaStream_t) {
+    throw_without_cuda();
+}
+std::int64_t JpegDecoder::size() const {
+    throw_without_cuda();
+}
+const JpegImage& JpegDecoder::operator[](std::int64_t) const {
+    throw_without_cuda();
+}
+void JpegDecoder::finish() {
+    throw_without_cuda();
+}
 
 }  // namespace gpuhist

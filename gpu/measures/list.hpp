@@ -1,10 +1,16 @@
 // List of the measures, in the order of the enumeration.
 #pragma once
 
+#include "measures/brightness.hpp"
 #include "measures/colorfulness.hpp"
+#include "measures/contrast.hpp"
+#include "measures/exposure.hpp"
+#include "measures/gray.hpp"
+#include "measures/hashes.hpp"
 #include "measures/laplacian.hpp"
 #include "measures/noise.hpp"
 #include "measures/tenengrad.hpp"
+#include "measures/thresholds.hpp"
 
 namespace gpuhist::measures {
 
@@ -19,7 +25,10 @@ struct List {
     static constexpr int size = sizeof...(Each);
 };
 
-using All = List<Laplacian, Tenengrad, Noise, Colorfulness>;
+/// Sums over pixels.
+using OfPixels = List<Laplacian, Tenengrad, Noise, Colorfulness, Gray>;
+
+using All = List<Laplacian, Tenengrad, Noise, Colorfulness, Contrast, Brightness, Exposure, Gray, Thresholds, Hashes>;
 
 static_assert(All::size == static_cast<int>(std::size(all_measures)), "a measure is in one of the two lists alone");
 

@@ -1,18 +1,28 @@
-// Measure: what its terms are computed from, and the exact sums of these.
+// Measure: what its values are computed from, and its columns.
 //
 // A measure is a struct with
 //   measure         its value of the enumeration
+//   columns         array of its columns, one or several. Their values are numbers, integers or texts
+//   values(image)   one value per column, from the findings in an image. Host
+// and an entry in gpu/measures/list.hpp and a row of all_measures in gpuhist/measures.hpp. Values follow from the
+// counts of luma or gray (contrast.hpp), or from `Analysis::measured`. Columns, Python, JSON and merges follow from the
+// list.
+//
+// A sum over pixels is a measure that has in place of `values`
 //   reach           the pixels that it looks at, for each pixel that has terms
 //   sums            the number of its sums
 //   terms(at, add)  calls add(sum, term) for the terms of one pixel, at most `most_terms`. For host and device
 //   number(found)   the measure's number, from its sums. Host
-// and an entry in gpu/measures/list.hpp.
+// and is in the list of these, too. Other findings in pixels need an accumulator: see cpu/measures.hpp.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "core/codes.hpp"
 #include "core/exact_sum.hpp"
@@ -20,7 +30,9 @@
 #include "core/luma.hpp"
 #include "core/portable.hpp"
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/columns.hpp"
 #include "gpuhist/image.hpp"
+#include "gpuhist/statistics.hpp"
 
 namespace gpuhist::measures {
 
@@ -28,12 +40,13 @@ namespace gpuhist::measures {
 template <class Sample>
 using Value =
     std::conditional_t<std::is_floating_point_v<Sample>, double,
-                       std::conditional_t<sizeof(Sample) <= 2 && !core::is_real<Sample>, std::int32_t, std::int64_t>>;
+                       std::conditional_t<core::is_real<Sample> || sizeof(Sample) == 4, std::int64_t,
+                                          std::conditional_t<sizeof(Sample) == 1, std::int16_t, std::int32_t>>>;
 
 /// Term of a sum, which holds the square of some values added up: of values of 16 bits, 34, and of doubles, rounded.
 template <class Value>
 using Term = std::conditional_t<std::is_same_v<Value, double>, double,
-                                std::conditional_t<std::is_same_v<Value, std::int32_t>, std::int64_t, core::i128>>;
+                                std::conditional_t<sizeof(Value) <= 4, std::int64_t, core::i128>>;
 
 /// Value of a code; of integers less the type's lowest, which no difference of values shows.
 template <class Sample>
@@ -46,7 +59,7 @@ GPUHIST_HD Value<Sample> value_of(core::Code<Sample> code) {
         return static_cast<Value<Sample>>(code);
 }
 
-/// What a value of 1 is in samples.
+/// Unit of the terms of a measure, in sample values.
 inline double unit_of(Depth depth) {
     return depth == Depth::f16 ? 1 / 16777216.0 : 1;
 }
@@ -91,5 +104,29 @@ class Sums {
     const Measured& found_;
     const Depth depth_;
 };
+
+/// Findings of a measure in an image. Null if it was not requested, or if the image has no luma or gray.
+const Measured* findings(const Analysis& image, Measure measure);
+
+/// Values of a measure in an image.
+template <class Which>
+std::vector<MeasureValue> values_of(const Analysis& image) {
+    if constexpr (requires { Which::values(image); }) {
+        return Which::values(image);
+    } else {
+        const Measured* const found = findings(image, Which::measure);
+        if (!found || found->pixels == 0) return {MeasureValue()};
+        return {Which::number(Sums(*found, image.depth))};
+    }
+}
+
+/// Channel with luma, or with gray; null for bands.
+const ChannelAnalysis* channel_of_luma(const Analysis& image);
+
+/// Statistics of luma, or of gray; absent for bands.
+std::optional<Statistics> statistics_of_luma(const Analysis& image, const Percentiles& percentiles);
+
+/// Walk over the values of luma or gray, ascending: visit(value, count). Returns false if they are not counted.
+bool each_value_of_luma(const Analysis& image, const std::function<void(double, std::uint64_t)>& visit);
 
 }  // namespace gpuhist::measures

@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 
+#include "core/codes.hpp"
 #include "core/wide.hpp"
 #include "gpuhist/error.hpp"
 #include "measures/list.hpp"
+#include "statistics/statistics.hpp"
 
 namespace gpuhist {
 namespace measures {
@@ -48,6 +50,32 @@ double Sums::variance(int sum, int sum_squares) const {
     return squares / n / n * std::pow(unit_of(depth_), 2);
 }
 
+const Measured* findings(const Analysis& image, Measure measure) {
+    for (const Measured& found : image.measured)
+        if (found.measure == measure) return &found;
+    return nullptr;
+}
+
+const ChannelAnalysis* channel_of_luma(const Analysis& image) {
+    const ChannelAnalysis* const luma = image.find(Channel::luma);
+    return luma ? luma : image.find(Channel::gray);
+}
+
+std::optional<Statistics> statistics_of_luma(const Analysis& image, const Percentiles& percentiles) {
+    const ChannelAnalysis* const channel = channel_of_luma(image);
+    if (!channel) return std::nullopt;
+    return core::row_of(*channel, image, percentiles);
+}
+
+bool each_value_of_luma(const Analysis& image, const std::function<void(double, std::uint64_t)>& visit) {
+    const ChannelAnalysis* const channel = channel_of_luma(image);
+    if (!channel || traits_of(image.depth).counting == Counting::bins) return false;
+    for (std::size_t code = 0; code < channel->counts.size(); ++code)
+        if (channel->counts[code] != 0) visit(core::value_at(image.depth, code), channel->counts[code]);
+    for (FrequencyReader reader(channel->values.runs()); reader.next();) visit(reader.value(), reader.count());
+    return true;
+}
+
 }  // namespace measures
 
 void Measures::add(std::string_view word) {
@@ -60,7 +88,7 @@ void Measures::add(std::string_view word) {
         if (word == traits.name) return add(traits.measure);
         names.append(", ").append(traits.name);
     }
-    throw InvalidArgument("measure '" + std::string(word) + "' is none of " + names);
+    throw InvalidArgument("measure '" + std::string(word) + "' is not one of " + names);
 }
 
 std::string Measures::text() const {
@@ -70,19 +98,33 @@ std::string Measures::text() const {
     return names;
 }
 
-std::optional<double> number_of(const Measured& found, Depth depth) {
-    std::optional<double> number;
-    if (found.pixels == 0) return number;
-    measures::All::for_each([&](auto measure) {
-        if (measure.measure == found.measure) number = measure.number(measures::Sums(found, depth));
-    });
-    return number;
+const std::vector<MeasureColumn>& measure_columns() {
+    static const std::vector<MeasureColumn> list = [] {
+        std::vector<MeasureColumn> columns;
+        measures::All::for_each([&](auto measure) {
+            for (const MeasureColumn& column : measure.columns) columns.push_back(column);
+        });
+        return columns;
+    }();
+    return list;
 }
 
-std::optional<double> number_of(const std::vector<Measured>& found, Measure measure, Depth depth) {
-    for (const Measured& one : found)
-        if (one.measure == measure) return number_of(one, depth);
-    return std::nullopt;
+std::vector<MeasureValue> measure_values(const Analysis& image) {
+    std::vector<MeasureValue> values;
+    measures::All::for_each([&](auto measure) {
+        using Which = decltype(measure);
+        std::vector<MeasureValue> own(std::size(Which::columns));
+        if (measures::findings(image, Which::measure)) own = measures::values_of<Which>(image);
+        values.insert(values.end(), own.begin(), own.end());
+    });
+    return values;
+}
+
+MeasureValue measure_value(const Analysis& image, std::string_view column) {
+    const std::vector<MeasureColumn>& columns = measure_columns();
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        if (columns[i].name == column) return measure_values(image)[i];
+    throw InvalidArgument("no measure has a column '" + std::string(column) + "'");
 }
 
 }  // namespace gpuhist

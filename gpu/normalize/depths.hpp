@@ -4,57 +4,81 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "core/codes.hpp"
 #include "core/integers.hpp"
+#include "core/levels.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::core {
 
-/// Code of an integer type's highest value: what stands for 1, where 0 is the lowest value.
-template <class Sample>
-inline constexpr std::uint64_t top_code = std::numeric_limits<Code<Sample>>::max();
-
-/// Fraction of the range of a type: of integers from the lowest value to the highest, halves rounded up, clamped to
-/// [0, 1], NaN as 0; of floats as it is. The product of a float and a top of 16 bits is exact in double.
-template <class Out>
-Out from_fraction(double v) {
-    if constexpr (is_real<Out>)
-        return rounded_to<Out>(v);
-    else
-        return sample_at<Out>(static_cast<Code<Out>>(
-            v > 0 ? std::floor(std::min(v, 1.0) * static_cast<double>(top_code<Out>) + 0.5) : 0));
+/// Levels of copies of a depth, in which `fill` stands for nodata. Floats have none.
+inline Levels levels_of(Depth copy, const std::optional<double>& fill) {
+    const DepthTraits& traits = traits_of(copy);
+    if (traits.floating) return {};
+    const auto top = static_cast<std::uint32_t>(traits.highest - traits.lowest);
+    if (!fill) return {0, top, 0};
+    return *fill == traits.lowest ? Levels{1, top, 0} : Levels{0, top - 1, top};
 }
 
-/// Sample as the same fraction of another type's range, halves rounded up; its own type: as it is.
-template <class Out, class Sample>
-Out to_depth(Sample v) {
-    if constexpr (std::is_same_v<Out, Sample>) {
-        return v;
-    } else if constexpr (is_real<Sample>) {
-        return from_fraction<Out>(value_of(v));
+/// All levels of a type of samples.
+template <class Sample>
+constexpr Levels levels_of_type() {
+    if constexpr (is_real<Sample>)
+        return {};
+    else
+        return all_levels<Code<Sample>>();
+}
+
+/// Sample of an integer type's level.
+template <class Out>
+Out at_level(std::uint32_t level) {
+    return sample_at<Out>(static_cast<Code<Out>>(level));
+}
+
+/// Fraction of the range of a type: of integers from the first level to the last, halves rounded up, clamped to
+/// [0, 1], NaN as the level that it has; of floats as it is. The product of a float and a width of 16 bits is exact in
+/// double.
+template <class Out>
+Out from_fraction(double v, Levels levels = levels_of_type<Out>()) {
+    if constexpr (is_real<Out>) {
+        return rounded_to<Out>(v);
     } else {
-        constexpr std::uint64_t own = top_code<Sample>;
-        const std::uint64_t code = code_of(v);
-        if constexpr (is_real<Out>)
-            return rounded_to<Out>(static_cast<double>(code) / static_cast<double>(own));
-        else if constexpr (sizeof(Out) == sizeof(Sample))
-            return sample_at<Out>(static_cast<Code<Out>>(code));
-        else
-            return sample_at<Out>(static_cast<Code<Out>>((2 * top_code<Out> * code + own) / (2 * own)));
+        if (v != v) return at_level<Out>(levels.nothing);
+        const double distance = v > 0 ? std::floor(std::min(v, 1.0) * static_cast<double>(levels.width()) + 0.5) : 0;
+        return at_level<Out>(levels.first + static_cast<std::uint32_t>(distance));
     }
 }
 
 /// Integer part / whole as a fraction of a type's range, halves rounded up; part ≤ whole < 2^62.
 template <class Out>
-Out from_ratio(std::uint64_t part, std::uint64_t whole) {
+Out from_ratio(std::uint64_t part, std::uint64_t whole, Levels levels = levels_of_type<Out>()) {
     if constexpr (is_real<Out>) {
         return rounded_to<Out>(static_cast<double>(part) / static_cast<double>(whole));
     } else {
-        const auto twice = 2 * static_cast<u128>(part) * top_code<Out> + whole;
-        return sample_at<Out>(static_cast<Code<Out>>(twice >> 64 == 0 ? static_cast<std::uint64_t>(twice) / (2 * whole)
-                                                                      : twice / (2 * static_cast<u128>(whole))));
+        const auto twice = 2 * static_cast<u128>(part) * levels.width() + whole;
+        return at_level<Out>(
+            levels.first + static_cast<std::uint32_t>(twice >> 64 == 0 ? static_cast<std::uint64_t>(twice) / (2 * whole)
+                                                                       : twice / (2 * static_cast<u128>(whole))));
+    }
+}
+
+/// Sample as the same fraction of another type's range, halves rounded up; its own type: as it is, or the nearest of
+/// the levels.
+template <class Out, class Sample>
+Out to_depth(Sample v, Levels levels = levels_of_type<Out>()) {
+    if constexpr (is_real<Sample>) {
+        if constexpr (std::is_same_v<Out, Sample>)
+            return v;
+        else
+            return from_fraction<Out>(value_of(v), levels);
+    } else {
+        if constexpr (std::is_same_v<Out, Sample>)
+            return at_level<Out>(levels.clamp(code_of(v)));
+        else
+            return from_ratio<Out>(code_of(v), levels_of_type<Sample>().last, levels);
     }
 }
 

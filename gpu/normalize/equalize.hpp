@@ -34,16 +34,18 @@ struct EqualizeMode {
 
     template <typename T>
     struct Table {
-        static constexpr std::uint32_t top = (1u << 8 * sizeof(T)) - 1;
         bool keep;
-        std::uint64_t skipped;  ///< samples of the lowest value
         float scale;
+        std::uint64_t skipped;  ///< samples of the lowest value
+        Levels levels;
         GPUHIST_HD explicit Table(const IntegerFacts& facts)
             : keep(facts.low == facts.high),
+              scale(keep ? 0 : equalize_scale(facts.samples, facts.lowest_samples, facts.levels.width())),
               skipped(facts.lowest_samples),
-              scale(keep ? 0 : equalize_scale(facts.samples, skipped, top)) {}
+              levels(facts.levels) {}
         GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t through) const {
-            return keep ? code : equalize(through > skipped ? through - skipped : 0, scale, top);
+            if (keep) return levels.clamp(code);
+            return levels.first + equalize(through > skipped ? through - skipped : 0, scale, levels.width());
         }
     };
 
@@ -52,22 +54,23 @@ struct EqualizeMode {
     template <typename Out>
     struct Scaled {
         static constexpr bool in_float = std::is_same_v<Out, float> || (!is_real<Out> && sizeof(Out) <= 2);
-        static constexpr std::uint32_t top = is_real<Out> ? 1 : static_cast<std::uint32_t>(top_code<Out>);
         std::uint64_t skipped;  ///< samples of the lowest value
         std::uint64_t others;
+        Levels levels;
         float scale;
         explicit Scaled(const IntegerFacts& facts)
             : skipped(facts.lowest_samples),
               others(facts.samples - skipped),
-              scale(equalize_scale(facts.samples, skipped, top)) {}
+              levels(facts.levels),
+              scale(equalize_scale(facts.samples, skipped, is_real<Out> ? 1 : levels.width())) {}
         Out operator()(std::uint32_t, std::uint64_t through) const {
             const std::uint64_t cumulative = through > skipped ? through - skipped : 0;
             if constexpr (!in_float)
-                return from_ratio<Out>(cumulative, others);
+                return from_ratio<Out>(cumulative, others, levels);
             else if constexpr (is_real<Out>)
                 return equalize(cumulative, scale);
             else
-                return sample_at<Out>(static_cast<Code<Out>>(equalize(cumulative, scale, top)));
+                return at_level<Out>(levels.first + equalize(cumulative, scale, levels.width()));
         }
     };
 

@@ -25,6 +25,8 @@
 // Tables and FloatMaps are trivially copyable. The GPU has ways of its own, which are faster, for a Table that derives
 // from Line, for a FloatMap that derives from Quotient, and for floats where the mode needs counts.
 //
+// Codes that Table and Scaled write are within `levels`, and so is what the host makes of the fractions of the others.
+//
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
 //
@@ -36,23 +38,24 @@
 #include <cstdint>
 
 #include "core/integers.hpp"
+#include "core/levels.hpp"
 #include "core/portable.hpp"
 #include "gpuhist/normalize.hpp"
 
 namespace gpuhist::core {
 
-/// Facts about integer samples, at least one. What the mode does not need is not looked at.
+/// Facts about integer samples, at least one. Facts that the mode does not need are not used.
 struct IntegerFacts {
     double lowest = 0;                 ///< the value of code 0
     std::uint32_t low = 0, high = 0;   ///< codes: of the extremes; `ranks`: at the two nearest ranks
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of code `low`, where that is the minimum
     MeanStd mean_std{};                ///< of values
-    std::uint32_t top = 0;             ///< code of the highest value; host
+    Levels levels{};                   ///< of the copy, where it is one of integers
     Normalization asked{};             ///< with the mode's parameters; host
 };
 
-/// Facts about finite float samples, at least one. What the mode does not need is not looked at.
+/// Facts about finite float samples, at least one. Facts that the mode does not need are not used.
 struct FloatFacts {
     double low = 0, high = 0;  ///< the extremes; `ranks`: the values at the two nearest ranks; `counts`: the ends
                                ///< of the bins
@@ -68,10 +71,11 @@ struct RealFacts {
     std::uint64_t lowest_samples = 0;  ///< of the lowest value
     MeanStd mean_std{};
     Normalization asked{};  ///< with the mode's parameters
+    Levels levels{};        ///< of the copy, where it is one of integers
 };
 
-/// Quotient (v − low) / divisor as a float: what a FloatMap may derive from. Where a mode lets the divisor be 0, all
-/// values but NaN become 0.
+/// Quotient (v − low) / divisor as a float, as a base for a FloatMap. If the mode allows a divisor of 0, all values but
+/// NaN then become 0.
 struct Quotient {
     double low, divisor;
 

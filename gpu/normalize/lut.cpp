@@ -1,7 +1,10 @@
 #include "normalize/lut.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -30,13 +33,14 @@ std::uint32_t code_of_rank(const std::vector<std::uint64_t>& counts, std::uint64
 
 }  // namespace
 
-IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, const Normalization& normalization) {
+IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, Depth copy,
+                      const Normalization& normalization) {
     static const FrequencyTable none;
     const CountedSamples samples(counts, none, {depth});
     const auto some = [](std::uint64_t count) { return count > 0; };
     IntegerFacts facts;
     facts.lowest = traits_of(depth).lowest;
-    facts.top = static_cast<std::uint32_t>(traits_of(depth).highest - facts.lowest);
+    facts.levels = levels_of(copy, normalization.fill);
     facts.asked = normalization;
     facts.samples = samples.n;
     facts.low = static_cast<std::uint32_t>(std::find_if(counts.begin(), counts.end(), some) - counts.begin());
@@ -58,8 +62,9 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
     return facts;
 }
 
-RealFacts facts_of(const RealSamples& samples, const Normalization& normalization) {
-    RealFacts facts{samples.lowest, samples.highest, samples.n, 0, {}, normalization};
+RealFacts facts_of(const RealSamples& samples, Depth copy, const Normalization& normalization) {
+    RealFacts facts{
+        samples.lowest, samples.highest, samples.n, 0, {}, normalization, levels_of(copy, normalization.fill)};
     const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
     const std::uint64_t low = nearest_rank(normalization.low, samples.n),
                         high = nearest_rank(normalization.high, samples.n);
@@ -79,25 +84,21 @@ RealFacts facts_of(const RealSamples& samples, const Normalization& normalizatio
 }
 
 IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
-    const double lowest = traits_of(depth).lowest;
+    const double lowest = traits_of(depth).lowest, range = traits_of(depth).highest - lowest;
     if (traits_of(depth).floating) return {};
-    return {lowest,
-            static_cast<std::uint32_t>(facts.low - lowest),
-            static_cast<std::uint32_t>(facts.high - lowest),
-            facts.samples,
-            facts.lowest_samples,
-            facts.mean_std,
-            static_cast<std::uint32_t>(traits_of(depth).highest - lowest),
-            facts.asked};
+    // A table from a file may have ends that the type lacks.
+    const auto code = [&](double value) { return static_cast<std::uint32_t>(std::clamp(value - lowest, 0.0, range)); };
+    return {lowest,         code(facts.low), code(facts.high), facts.samples, facts.lowest_samples,
+            facts.mean_std, facts.levels,    facts.asked};
 }
 
-void fill_identity(Depth depth, Depth copy, NormalizeMode mode, void* table) {
+void fill_identity(Depth depth, Depth copy, NormalizeMode mode, Levels levels, void* table) {
     with_copies<Counting::values>(depth, copy, [&](auto sample, auto out) {
         using Sample = decltype(sample);
         using Out = decltype(out);
         Out* to = static_cast<Out*>(table);
         for (std::uint32_t place = 0; place <= std::numeric_limits<Code<Sample>>::max(); ++place)
-            *to++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)));
+            *to++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)), levels);
     });
 }
 
@@ -110,12 +111,12 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
         for (std::uint32_t code = 0; code < counts.size(); ++code) to[code] = map(code, through += counts[code]);
     };
     if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; }))
-        return fill_identity(depth, copy, normalization.mode, table);
+        return fill_identity(depth, copy, normalization.mode, levels_of(copy, normalization.fill), table);
     if (traits_of(depth).floating)
         return with_mode(normalization.mode, [&](auto mode) {
             with_depth(copy, [&](auto out) {
                 const ValueMap<decltype(mode), Half, decltype(out)> map(
-                    facts_of(RealSamples(counts, {depth}), normalization));
+                    facts_of(RealSamples(counts, {depth}), copy, normalization));
                 fill(out, [&](std::uint32_t place, std::uint64_t through) {
                     const Half sample = sample_at<Half>(static_cast<Code<Half>>(place));
                     const std::size_t code = code_of(sample);  // of −0 that of +0, whose count comes after it
@@ -123,9 +124,9 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
                 });
             });
         });
-    const IntegerFacts facts = facts_of(counts, depth, normalization);
+    const IntegerFacts facts = facts_of(counts, depth, copy, normalization);
     if (!traits.real && depth != copy && traits.needs != NormalizeNeeds::nothing && facts.low == facts.high)
-        return fill_identity(depth, copy, normalization.mode, table);
+        return fill_identity(depth, copy, normalization.mode, facts.levels, table);
     with_mode(normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         if constexpr (traits_of(Mode::mode).real) {
@@ -157,6 +158,7 @@ void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* t
     const NormalizeTraits& traits = traits_of(given.mode);
     const bool within = traits.needs == NormalizeNeeds::ranks || traits.needs == NormalizeNeeds::counts;
     const CodeRange finite = finite_codes(given.depth);
+    const Levels levels = levels_of(copy, given.fill);
     with_depth(copy, [&](auto out) {
         using Out = decltype(out);
         Out* const to = static_cast<Out*>(table);
@@ -167,7 +169,7 @@ void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* t
             if constexpr (is_real<Out>)
                 to[code] = rounded_to<Out>(v);
             else
-                to[code] = known ? static_cast<Out>(v) : from_fraction<Out>(v);
+                to[code] = known ? static_cast<Out>(v) : from_fraction<Out>(v, levels);
         }
     });
 }
@@ -183,8 +185,9 @@ FloatFacts facts_of(const LutSet::Lut& lut) {
     return {lut.lower, lut.upper, lut.mean, lut.std, lut.values.empty() ? nullptr : lut.values.data()};
 }
 
-RealFacts real_facts_of(const LutSet::Lut& lut) {
-    return {lut.lower, lut.upper, 0, 0, {lut.mean, lut.std}};
+RealFacts real_facts_of(const LutSet& tables, const LutSet::Lut& lut) {
+    const Levels levels = levels_of(tables.copy_depth(), tables.fill);
+    return {lut.lower, lut.upper, 0, 0, {lut.mean, lut.std}, {}, levels};
 }
 
 namespace {
@@ -194,14 +197,14 @@ namespace {
 }
 
 std::string no_ranks(Depth depth) {
-    return std::string("equalize of ") + to_string(depth) + " goes by each image's own ranks, and has no table";
+    return std::string("equalize of ") + to_string(depth) + " uses the ranks of each image, and has no table";
 }
 
 void validate_counted(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
     const DepthTraits& copies = traits_of(tables.copy_depth());
     const bool real = traits_of(tables.mode).real || (traits_of(tables.depth).floating && copies.floating);
     const std::size_t values = traits_of(tables.depth).values;
-    if (lut.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
+    if (lut.values.size() != values) refuse("'" + name + "' does not have " + std::to_string(values) + " values");
     for (const float value : lut.values)
         if (!std::isfinite(value) || (!real && ((!copies.floating && value != std::floor(value)) ||
                                                 value < copies.lowest || value > copies.highest)))
@@ -209,6 +212,9 @@ void validate_counted(const LutSet& tables, const LutSet::Lut& lut, const std::s
                    (real              ? "finite"
                     : copies.floating ? "from 0 to 1"
                                       : "a whole number within the depth"));
+    const CodeRange finite = finite_codes(tables.depth);
+    for (std::size_t code = finite.first; !copies.floating && tables.fill && code <= finite.last; ++code)
+        if (lut.values[code] == *tables.fill) refuse("'" + name + "' has the value that stands for nodata");
     if (lut.lower != 0 || lut.upper != 0 || lut.mean != 0 || lut.std != 1)
         refuse("'" + name + "' has numbers that are for f32, u32, s32 and f64");
 }
@@ -219,14 +225,14 @@ void validate_formula(const LutSet& tables, const LutSet::Lut& lut, const std::s
     const bool range = counts || needs == NormalizeNeeds::extremes || needs == NormalizeNeeds::ranks;
     if (!std::isfinite(lut.lower) || !std::isfinite(lut.upper) || lut.lower > lut.upper ||
         (!range && (lut.lower != 0 || lut.upper != 0)))
-        refuse("'" + name + "' has a lower and an upper value that are none");
+        refuse("'" + name + "' has an impossible lower or upper value");
     if (!std::isfinite(lut.mean) || !std::isfinite(lut.std) || lut.std < 0 ||
         (!mean_std && (lut.mean != 0 || lut.std != 1)))
-        refuse("'" + name + "' has a mean and a std that are none");
+        refuse("'" + name + "' has an impossible mean or std");
     const bool bins = traits_of(tables.depth).counting == Counting::bins;
     if (counts && !bins) refuse(no_ranks(tables.depth));
     const std::size_t values = counts && lut.lower < lut.upper ? equalize_float_bins : 0;
-    if (lut.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
+    if (lut.values.size() != values) refuse("'" + name + "' does not have " + std::to_string(values) + " values");
     for (const float value : lut.values)
         if (!(value >= 0 && value <= 1)) refuse("'" + name + "' has a value that is not from 0 to 1");
 }
@@ -246,6 +252,7 @@ void validate(const LutSet& tables) {
     if (traits_of(tables.mode).needs == NormalizeNeeds::nothing)
         refuse(std::string(to_string(tables.mode)) + " needs none");
     validate_copies(tables.depth, tables.copy_depth());
+    validate_fill(tables.copy_depth(), tables.fill);
     int last = -1;
     for (const LutSet::Lut& lut : tables.luts) {
         const std::string name = to_string(lut.channel);
@@ -341,7 +348,8 @@ LutSet::Lut sorted_lut(Channel name, Depth depth, const ChannelSummary& channel,
     LutSet::Lut lut;
     lut.channel = name;
     if (channel.values.runs().empty()) return lut;
-    const core::RealFacts facts = core::facts_of(core::RealSamples(channel.values, {depth}), normalization);
+    const core::RealFacts facts = core::facts_of(core::RealSamples(channel.values, {depth}),
+                                                 normalized_depth(depth, normalization), normalization);
     switch (traits_of(normalization.mode).needs) {
         case NormalizeNeeds::nothing:
             break;
@@ -375,13 +383,13 @@ std::optional<core::RealFacts> facts_by_value(Depth depth, const std::vector<con
     const std::vector<std::uint64_t> counts = sum_of_counts(decide);
     if (traits_of(depth).counting == Counting::values && !traits_of(depth).floating) {
         if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; })) return {};
-        const core::IntegerFacts facts = core::facts_of(counts, depth, normalization);
+        const core::IntegerFacts facts = core::facts_of(counts, depth, depth, normalization);
         return core::RealFacts{
             facts.lowest + facts.low, facts.lowest + facts.high, facts.samples, facts.lowest_samples, {}};
     }
     const core::RealSamples samples(counts, values, {depth});
     if (samples.n == 0) return {};
-    return core::facts_of(samples, normalization);
+    return core::facts_of(samples, depth, normalization);
 }
 
 /// Verdict on the samples that decide about a channel: whether they are of one value, so that the channel stays as it
@@ -420,11 +428,14 @@ bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*
         return own.valid() != 0 && own.minimum == 0 && own.maximum == 1;
     }
     const auto facts = facts_by_value(image.depth, decide, normalization);
-    return facts && facts->low == traits.lowest && facts->high == traits.highest;
+    if (!facts || traits.floating) return facts && facts->low == traits.lowest && facts->high == traits.highest;
+    const bool same = normalized_depth(image.depth, normalization) == image.depth;
+    const core::Levels levels = core::levels_of(image.depth, same ? normalization.fill : std::nullopt);
+    return facts->low == traits.lowest + levels.first && facts->high == traits.lowest + levels.last;
 }
 
-/// Channels of which a verdict on the samples that decide about them is true: each about itself, or of a joint
-/// normalization all about `all`.
+/// Channels for which a predicate is true for the samples that decide about them: its own samples, or, in a joint
+/// normalization, those of `all`.
 template <class Verdict>
 std::vector<Channel> channels_that(const Analysis& image, const Normalization& normalization, Verdict verdict) {
     core::validate(normalization);
@@ -471,7 +482,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     const ChannelSummary* gray = found->find(Channel::gray);
     const ChannelSummary* luma = found->find(Channel::luma);
     const bool colors = found->find(Channel::red), joint_by_luma = normalization.joint && mode.joint_by_luma;
-    if (!gray && !colors) throw InvalidArgument(these + "there is no lookup table for bands");
+    if (!gray && !colors) throw InvalidArgument(these + "lookup tables don't exist for bands");
     if (gray && colors && !normalization.joint)
         throw InvalidArgument(these + "gray images among colors have no place in separate tables");
     if (colors && !luma && (floating || joint_by_luma))
@@ -483,14 +494,16 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
             core::add_samples(extremes, channel);
 
     core::validate_copies(depth, normalized_depth(depth, normalization));
-    LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth};
+    core::validate_fill(normalized_depth(depth, normalization), normalization.fill);
+    LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth, normalization.fill};
     const auto add = [&](Channel name, const ChannelSummary& channel) {
         tables.luts.push_back(counting == Counting::bins ? float_lut(name, channel, extremes, normalization)
                               : counting == Counting::sorted
                                   ? sorted_lut(name, depth, channel, normalization)
                                   : LutSet::Lut{name, kept_table(depth, tables.copy_depth(), [&](void* table) {
-                                                    core::fill_table(depth, tables.copy_depth(), channel.counts,
-                                                                     normalization, table);
+                                                    core::fill_table(depth, tables.copy_depth(),
+                                                                     core::counts_of(channel, depth), normalization,
+                                                                     table);
                                                 })});
     };
     if (!colors) {
@@ -500,7 +513,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     } else {
         ChannelSummary all = joint_by_luma ? *luma : core::sum_of(*found, is_color);
         if (gray)  // as R = G = B, whose luma it is
-            for (int rows = joint_by_luma ? 1 : 3; rows > 0; --rows) core::add(all, *gray);
+            for (int channels = joint_by_luma ? 1 : 3; channels > 0; --channels) core::add(depth, all, *gray);
         add(Channel::all, all);
         if (gray) {
             LutSet::Lut same = tables.luts.front();
@@ -515,10 +528,28 @@ bool LutSet::leaves_all() const {
     if (traits_of(mode).real) return false;
     std::vector<float> same;
     if (traits_of(depth).counting == Counting::values)
-        same = kept_table(depth, copy_depth(),
-                          [&](void* table) { core::fill_identity(depth, copy_depth(), mode, table); });
+        same = kept_table(depth, copy_depth(), [&](void* table) {
+            core::fill_identity(depth, copy_depth(), mode, core::levels_of(copy_depth(), fill), table);
+        });
     return std::all_of(luts.begin(), luts.end(),
                        [&](const Lut& lut) { return same.empty() ? lut.lower == lut.upper : lut.values == same; });
+}
+
+std::optional<double> fill_in(Depth copy, double value) {
+    const DepthTraits& traits = traits_of(copy);
+    if (!traits.floating && value != traits.lowest && value != traits.highest) return std::nullopt;
+    return nodata_in(copy, value);
+}
+
+std::string fill_refusal(Depth copy, double value) {
+    if (fill_in(copy, value)) return {};
+    const DepthTraits& traits = traits_of(copy);
+    std::array<char, 32> text{};
+    std::to_chars(text.data(), text.data() + text.size() - 1, value);
+    if (traits.floating) return std::string("copies of ") + traits.name + " do not hold " + text.data();
+    const auto whole = [](double end) { return std::to_string(static_cast<std::int64_t>(end)); };
+    return std::string("nodata in copies of ") + traits.name + " is their lowest or highest value, " +
+           whole(traits.lowest) + " or " + whole(traits.highest) + ", and not " + text.data();
 }
 
 std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization) {

@@ -12,10 +12,10 @@
 
 namespace gpuhist::core {
 
-/// Line of the stretch (v − lo) · top / (hi − lo) of T's values, clamped to [0, top], halves rounded up: as a product.
-/// Its factor, top · 2^digits / (hi − lo), is rounded up, so that what is rounded
+/// Line of the stretch first + (v − lo) · width / (hi − lo) of T's values to levels, clamped to these, halves rounded
+/// up: as a product. Its factor, width · 2^digits / (hi − lo), is rounded up, so that what is rounded
 /// down at the end is too large by less than (hi − lo) / 2^digits < 1 / (2 · (hi − lo)), of which the exact number is a
-/// multiple: both round to the same. Where lo = hi all values stay as they are.
+/// multiple: both round to the same. Where lo = hi all values stay as they are, or become the nearest level.
 template <typename T>
 struct Line {
     using Fixed = std::conditional_t<sizeof(T) == 1, std::uint32_t, std::uint64_t>;
@@ -24,11 +24,11 @@ struct Line {
     Fixed factor, offset;  ///< modulo 2^32 or 2^64, as their products and sums are
     std::uint32_t lo, hi;
 
-    GPUHIST_HD static constexpr Line between(std::uint32_t lo, std::uint32_t hi) {
-        constexpr Fixed one = Fixed{1} << digits, top = (Fixed{1} << 8 * sizeof(T)) - 1;
-        if (lo == hi) return {one, 0, 0, static_cast<std::uint32_t>(top)};
-        const Fixed width = hi - lo, factor = (top * one + width - 1) / width;
-        return {factor, one / 2 - lo * factor, lo, hi};
+    GPUHIST_HD static constexpr Line between(std::uint32_t lo, std::uint32_t hi, Levels levels = all_levels<T>()) {
+        constexpr Fixed one = Fixed{1} << digits;
+        if (lo == hi) return {one, 0, levels.first, levels.last};
+        const Fixed width = hi - lo, factor = (levels.width() * one + width - 1) / width;
+        return {factor, one / 2 - lo * factor + levels.first * one, lo, hi};
     }
     GPUHIST_HD constexpr std::uint32_t clamp(std::uint32_t v) const {
         const std::uint32_t least = v < lo ? lo : v;
@@ -47,16 +47,18 @@ struct MinmaxMode {
 
     template <typename T>
     struct Table : Line<T> {
-        GPUHIST_HD explicit Table(const IntegerFacts& facts) : Line<T>(Line<T>::between(facts.low, facts.high)) {}
+        GPUHIST_HD explicit Table(const IntegerFacts& facts)
+            : Line<T>(Line<T>::between(facts.low, facts.high, facts.levels)) {}
         GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t) const { return this->map(code); }
     };
 
     template <typename Out>
     struct Scaled {
         std::uint32_t low, high;
-        explicit Scaled(const IntegerFacts& facts) : low(facts.low), high(facts.high) {}
+        Levels levels;
+        explicit Scaled(const IntegerFacts& facts) : low(facts.low), high(facts.high), levels(facts.levels) {}
         Out operator()(std::uint32_t code, std::uint64_t) const {
-            return from_ratio<Out>(std::clamp(code, low, high) - low, high - low);
+            return from_ratio<Out>(std::clamp(code, low, high) - low, high - low, levels);
         }
     };
 
@@ -66,14 +68,14 @@ struct MinmaxMode {
     };
 
     struct RealMap {
-        double low, divisor;
-        bool wide;  ///< the extremes' distance passes the largest double
-        explicit RealMap(const RealFacts& facts)
-            : low(facts.low), divisor(facts.high - facts.low), wide(!std::isfinite(divisor)) {
-            if (wide) divisor = facts.high / 2 - facts.low / 2;
-        }
+        double low, high;
+        explicit RealMap(const RealFacts& facts) : low(facts.low), high(facts.high) {}
         static bool keeps(const RealFacts& facts) { return !(facts.low < facts.high); }
-        double operator()(double v, std::uint64_t) const { return (wide ? v / 2 - low / 2 : v - low) / divisor; }
+        double operator()(double v, std::uint64_t) const {
+            const double above = v - low, width = high - low;
+            if (std::isfinite(above) && std::isfinite(width)) return above / width;
+            return (v / 2 - low / 2) / (high / 2 - low / 2);  // differences may pass the largest double
+        }
     };
 };
 

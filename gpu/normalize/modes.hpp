@@ -9,7 +9,7 @@
 
 namespace gpuhist::core {
 
-/// Dispatch on a mode: calls `function` with a value of its struct, and returns what it does.
+/// Dispatch on a mode: calls `function` with a value of its struct, and returns its result.
 #ifdef __CUDACC__
 #pragma nv_exec_check_disable
 #endif

@@ -1,6 +1,7 @@
 // zscore: distances from the mean in units of the std.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/portable.hpp"
@@ -39,7 +40,10 @@ struct ZscoreMode {
         MeanStd mean_std;
         explicit RealMap(const RealFacts& facts) : mean_std(facts.mean_std) {}
         static bool keeps(const RealFacts&) { return false; }
-        double operator()(double v, std::uint64_t) const { return exact_zscore(v, mean_std.mean, mean_std.std); }
+        double operator()(double v, std::uint64_t) const {
+            if (std::isfinite(v - mean_std.mean)) return exact_zscore(v, mean_std.mean, mean_std.std);
+            return exact_zscore(v / 2, mean_std.mean / 2, mean_std.std / 2);  // the distance passes the largest double
+        }
     };
 };
 

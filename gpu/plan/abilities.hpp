@@ -1,4 +1,4 @@
-// Abilities: what each backend does by itself, in one table.
+// Abilities: the work that each backend does by itself, in one table.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class DepthSet {
     constexpr DepthSet(std::initializer_list<Depth> depths) {
         for (const Depth depth : depths) bits_ |= bit(depth);
     }
-    /// Depths of which a verdict on their row of the table is true.
+    /// Makes the set of the depths for whose row in the table `verdict` is true.
     template <class Verdict>
     static constexpr DepthSet where(Verdict verdict) {
         DepthSet set({});
@@ -40,23 +40,28 @@ inline constexpr DepthSet not_sorted =
     DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::sorted; });
 inline constexpr DepthSet not_in_bins =
     DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::bins; });
-/// Masked samples of those that are sorted become the highest code, which floats have for NaN.
+/// Masked samples that are sorted become the highest code, which means NaN in floats.
 inline constexpr DepthSet not_sorted_floats =
     DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::sorted || !of.floating; });
 
-/// Abilities of a backend: a row of the table. What it cannot do the CPU does, of images in host memory.
+/// Integers of 8 and 16 bits.
+inline constexpr DepthSet narrow_integers =
+    DepthSet::where([](const DepthTraits& of) { return of.counting == Counting::values && !of.floating; });
+
+/// Abilities of a backend: a row of the table. For images in host memory, the CPU does everything else.
 struct Abilities {
     const char* name;    ///< as messages call it
     DepthSet measures;   ///< depths that it measures
     DepthSet masks;      ///< depths whose masked pixels it leaves out
     DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
+    DepthSet weighs;     ///< depths whose samples it weighs where they lie in device memory
     Measures finds;      ///< measures that it finds
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 
-    /// Verdict on a copy of a depth: whether it writes that itself. Of modes that need nothing of an image only the CPU
-    /// does.
+    /// Returns whether the backend writes copies of a depth itself. Only the CPU writes copies of modes that need no
+    /// findings.
     constexpr bool writes(Depth depth, NormalizeMode mode) const {
         return copies.has(depth) && (!device_memory || traits_of(mode).needs != NormalizeNeeds::nothing);
     }
@@ -65,21 +70,42 @@ struct Abilities {
     }
 };
 
-inline constexpr Abilities cpu_abilities{"engine cpu", every_depth,         every_depth, every_depth,
-                                         every_depth,  Measures::quality(), false,       false};
+inline constexpr Abilities cpu_abilities{"engine cpu", every_depth,         every_depth, every_depth, every_depth,
+                                         {},           Measures::quality(), false,       false};
 /// The CPU as it measures regions, most of which have fewer pixels than their type has values.
-inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth,
-                                            every_depth,  {},          true,        false};
-inline constexpr Abilities cuda_abilities{
-    "engine cuda", every_depth, not_sorted_floats, {Depth::u8, Depth::u16, Depth::f32}, not_in_bins, {}, false, true};
-inline constexpr Abilities stream_abilities{
-    "stream analyzer", not_sorted, not_sorted, {Depth::u8, Depth::u16, Depth::f32}, {}, {}, false, true};
+inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth, every_depth,
+                                            {},           {},          true,        false};
+inline constexpr Abilities cuda_abilities{"engine cuda",
+                                          every_depth,
+                                          not_sorted_floats,
+                                          {Depth::u8, Depth::u16, Depth::f32},
+                                          not_in_bins,
+                                          narrow_integers,
+                                          {},
+                                          false,
+                                          true};
+inline constexpr Abilities stream_abilities{"stream analyzer",
+                                            not_sorted,
+                                            not_sorted,
+                                            {Depth::u8, Depth::u16, Depth::f32},
+                                            {},
+                                            narrow_integers,
+                                            {},
+                                            false,
+                                            true};
 inline constexpr DepthSet depths_of_region_kernels{Depth::u8,  Depth::s8,  Depth::u16, Depth::s16, Depth::u32,
                                                    Depth::s32, Depth::f16, Depth::f32, Depth::f64};
-inline constexpr Abilities region_stream_abilities{
-    "stream analyzer of regions", depths_of_region_kernels, depths_of_region_kernels, {}, {}, {}, true, true};
+inline constexpr Abilities region_stream_abilities{"stream analyzer of regions",
+                                                   depths_of_region_kernels,
+                                                   depths_of_region_kernels,
+                                                   {},
+                                                   {},
+                                                   narrow_integers,
+                                                   {},
+                                                   true,
+                                                   true};
 
-/// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
+/// Statistics of a region that StreamRegionAnalyzer finds, by their names in Statistics::for_each_field.
 inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",
                                                                 "pixels",
                                                                 "masked",
@@ -94,9 +120,8 @@ inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",
                                                                 "weight",
                                                                 "weighted_percentiles"};
 
-/// Verdict on the regions of a label image: whether the CPU measures them whichever engine measures images. A GPU does
-/// where it finds all statistics, since `regions.csv` has a column for each and sets of regions are made of their
-/// counts.
+/// Returns whether the CPU measures the regions of a label image, whichever engine measures images. A GPU does if it
+/// finds all statistics, because `regions.csv` has a column for each, and sets of regions are made from their counts.
 constexpr bool regions_on_host() {
     bool all = true;
     Statistics::for_each_field([&](const char* name, auto) {

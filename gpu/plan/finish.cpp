@@ -1,5 +1,6 @@
 #include "plan/finish.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/analysis.hpp"
@@ -11,7 +12,7 @@
 namespace gpuhist::plan {
 namespace {
 
-/// Counts samples at the upper end of the range in the last bin, with which it was not closed.
+/// Moves samples at the upper end of the range into the last bin, which was counted as open at that end.
 void close_range(Analysis& analysis) {
     for (ChannelAnalysis& channel : analysis.channels) {
         const std::uint64_t plus_infinite = channel.infinite - channel.below;  // nothing finite lies below
@@ -20,7 +21,7 @@ void close_range(Analysis& analysis) {
     }
 }
 
-/// Takes samples that are nodata out of what was counted by value.
+/// Takes nodata samples out of counts by value.
 void take_out(const rules::SampleRule& rule, Depth depth, ChannelAnalysis& channel) {
     if (!rule.any()) return;
     for (std::size_t code = 0; code < channel.counts.size(); ++code)
@@ -29,6 +30,14 @@ void take_out(const rules::SampleRule& rule, Depth depth, ChannelAnalysis& chann
     const std::uint64_t before = channel.values.samples();
     channel.values = core::filtered(channel.values, [&](double value) { return !rule(value); });
     channel.nodata += before - channel.values.samples();
+}
+
+/// Adds the measures of a request that have no findings of their own. The order is that of the enumeration.
+void complete(const Measures& requested, std::vector<Measured>& measured) {
+    for (const MeasureTraits& traits : all_measures)
+        if (requested.has(traits.measure) && !traits.reads_pixels) measured.push_back({traits.measure, 0, {}});
+    std::sort(measured.begin(), measured.end(),
+              [](const Measured& a, const Measured& b) { return a.measure < b.measure; });
 }
 
 }  // namespace
@@ -46,7 +55,9 @@ void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& f
     };
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < found.size(); ++i)
-        if (pass_of(i).role == Role::measures) measured = std::move(found[i].measured);
+        if (pass_of(i).role == Role::measures)
+            measured.insert(measured.end(), found[i].measured.begin(), found[i].measured.end());
+    if (core::colors_of(image) > 0) complete(plan.request.measures, measured);
     if (!plan.parts()) return void(result.measured = std::move(measured));
     Analysis whole;
     bool first = true;
@@ -59,11 +70,11 @@ void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& f
         if (plan.finds_range) close_range(part);
         if (std::exchange(first, false)) {
             whole = std::move(part);
-            if (whole.channels.size() == 1) whole.channels.front().channel = band(0);
+            if (whole.channels.size() == 1) whole.channels.front().channel = core::channel_at(image, 0);
             continue;
         }
         whole.channels.push_back(std::move(part.channels.front()));
-        whole.channels.back().channel = band(pass.first);
+        whole.channels.back().channel = core::channel_at(image, pass.first);
     }
     if (core::first_band(image) == 0) whole.brightness.reset();
     whole.upper_closed = plan.finds_range;
@@ -108,7 +119,9 @@ void exclude(const Plan& plan, const ImageView& image, const rules::ClassCounts&
 
 void weigh(Analysis& result, std::uint64_t weight) {
     for (ChannelAnalysis& channel : result.channels) {
-        for (std::uint64_t& count : channel.counts) count *= weight;  // 2^47 pixels of 16 bits fit
+        for (std::uint64_t& count : channel.counts) count *= weight;  // 2^40 pixels of f16 fit
+        channel.below *= weight;
+        channel.above *= weight;
         channel.values = core::multiplied(channel.values, weight);
     }
     result.brightness.reset();

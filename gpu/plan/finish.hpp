@@ -1,4 +1,4 @@
-// Finish: the findings in an image, made of those of the passes of its plan.
+// Finish: combines the findings of the passes of a plan into those of the image.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,20 @@
 
 namespace gpuhist::plan {
 
-/// Range over all parts of an f32 image, of what the passes of Role::range found.
+/// Range over all parts of an f32 image, from the findings of the passes of Role::range.
 Range found_range(const std::vector<Analysis>& found);
 
-/// Puts the findings of the last passes of a plan together, each at its pass's place. They are left in an unspecified
-/// state. Where the channels are not measured by parts, their pass has written to `result` itself.
+/// Puts the findings of the last passes of a plan together, each at the place of its pass. Leaves `found` in an
+/// unspecified state. If the channels are not measured by parts, their pass has already written to `result`.
 void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found, Analysis& result);
 
-/// Makes the findings of passes those of an image with excluded samples: takes nodata out, sets how many samples are
-/// masked and nodata, and drops alpha that is left out. `counts`: of the image's classes; `luma`: findings of the pass
-/// for luma, if there is one.
+/// Turns the findings of passes into those of an image with excluded samples: takes nodata out, sets the numbers of
+/// masked and nodata samples, and drops alpha that is left out. `counts` are those of the classes in the image. `luma`
+/// has the findings of the pass for luma, if there is one.
 void exclude(const Plan& plan, const ImageView& image, const rules::ClassCounts& counts, const Analysis* luma,
              Analysis& result);
 
-/// Makes all samples of an analysis by count weigh the same.
+/// Gives all samples of an analysis by counts the same weight.
 void weigh(Analysis& result, std::uint64_t weight);
 
 /// Takes the luma channel out of a result.

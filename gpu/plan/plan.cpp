@@ -11,15 +11,15 @@
 namespace gpuhist::plan {
 namespace {
 
-/// How excluded samples are left out: floats by copies in which NaN stands for them; of integers all samples of
-/// unmasked pixels are counted, from which nodata are taken by value, and their luma by a mask of its own.
+/// Way to leave out excluded samples. Floats are measured in copies in which NaN stands for them. Integers are counted
+/// in all unmasked pixels, and nodata is then taken out by value; their luma has a mask of its own.
 struct Exclusion {
     Pixels pixels = Pixels::given;
     rules::PixelsOf of = rules::PixelsOf::unmasked;
     bool luma_apart = false;
 
     Exclusion() = default;
-    /// `masks`: the executor leaves out masked pixels, which suffices for floats where there is nothing else.
+    /// `masks` says that the executor leaves out masked pixels, which is enough for floats without other rules.
     Exclusion(const ImageView& image, const rules::ImageRules& rules, bool masks) {
         const bool mask_alone = !rules.any() && !rules.alpha_mask().any && !rules.alpha_left_out();
         const bool swept = core::is_swept(image) && (image.channels != 4 || core::has_alpha(image));
@@ -34,6 +34,12 @@ struct Exclusion {
     }
 };
 
+/// Image as passes see it: a copy has no place for alpha that is left out.
+ImageView seen_by_passes(ImageView image, const Exclusion& excluded, const rules::ImageRules& rules) {
+    if (excluded.pixels == Pixels::substituted && rules.alpha_left_out()) image.channels = 3;
+    return image;
+}
+
 AnalysisRequest without_validity(AnalysisRequest request) {
     request.validity.reset();
     return request;
@@ -44,10 +50,24 @@ bool has_bins(const ImageView& image) {
 }
 
 bool finds_measures(const ImageView& image, const AnalysisRequest& request) {
-    return !request.measures.empty() && core::colors_of(image) > 0;
+    return !(core::colors_of(image) > 0 ? request.measures : request.measures.of_pixels(true)).empty();
 }
 
-/// Pass for the measures of an image, whose excluded pixels are masked, or NaN.
+/// Adds the percentiles that measures need to those whose order statistics are found.
+void add_percentiles(const ImageView& image, AnalysisRequest& request) {
+    const bool gray = core::colors_of(image) < 3 || image.samples == Samples::gray_alpha;
+    for (const MeasureTraits& traits : all_measures)
+        if (request.measures.has(traits.measure) && (gray || !traits.reads_pixels))
+            for (const std::uint8_t percent : traits.percentiles)
+                if (percent > 0) request.percentiles.add(percent);
+}
+
+/// Returns whether measures need a pass over the valid pixels.
+bool looks_at_pixels(const ImageView& image, const AnalysisRequest& request) {
+    return core::colors_of(image) > 0 && !request.measures.of_pixels().empty();
+}
+
+/// Pass for the measures of an image. Excluded pixels are masked or NaN.
 Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rules::ImageRules& rules,
                    const AnalysisRequest& request, const Abilities& abilities, bool on_host) {
     Pass pass;
@@ -55,7 +75,8 @@ Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rul
     pass.channels = image.channels;
     pass.accumulator = Accumulator::measures;
     pass.request = without_validity(request);
-    pass.on_host = on_host || !abilities.finds.contain(request.measures);
+    pass.request.measures = request.measures.of_pixels();
+    pass.on_host = on_host || !abilities.finds.contain(pass.request.measures);
     pass.pixels = exclusion.pixels;
     pass.of = exclusion.of;
     if (pass.pixels != Pixels::substituted && !rules.nodata_any() && rules.any_color()) {
@@ -63,6 +84,21 @@ Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rul
         pass.of = rules::PixelsOf::colors;
     }
     return pass;
+}
+
+/// Adds the pass for the measures of pixels as they are stored, before the channels.
+void add_stored_pass(std::vector<Pass>& passes, const ImageView& image, const AnalysisRequest& request,
+                     const Abilities& abilities) {
+    Pass pass;
+    pass.role = Role::measures;
+    pass.channels = image.channels;
+    pass.accumulator = Accumulator::measures;
+    pass.request = without_validity(request);
+    pass.request.measures = request.measures.of_pixels(true);
+    pass.on_host = !abilities.finds.contain(pass.request.measures);
+    const auto of_channels = [](const Pass& other) { return other.role == Role::channels; };
+    if (!pass.request.measures.empty())
+        passes.insert(std::find_if(passes.begin(), passes.end(), of_channels), std::move(pass));
 }
 
 /// Adds a pass for the colors, and one per band.
@@ -77,7 +113,8 @@ void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
     for (pass.first = bands; pass.first < image.channels; ++pass.first) passes.push_back(pass);
 }
 
-/// Passes over an image whose excluded samples are left out so. `parts`: its channels are measured apart.
+/// Passes over an image whose excluded samples are left out in this way. `parts` says that its channels are measured
+/// apart.
 std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion, bool parts,
                               const AnalysisRequest& request, const std::optional<Stretch>& stretch,
                               const rules::ImageRules& rules, const Abilities& abilities, bool on_host) {
@@ -100,7 +137,7 @@ std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion
     pass.pixels = exclusion.pixels;
     pass.of = exclusion.of;
     const auto add_measures = [&] {
-        if (finds_measures(image, request))
+        if (looks_at_pixels(image, request))
             passes.push_back(measures_pass(image, exclusion, rules, request, abilities, on_host));
     };
     if (!parts) {
@@ -170,6 +207,7 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
                on_device = image.memory == Memory::device, bins = has_bins(image);
     AnalysisRequest asked = weighs && !weighted ? without_weights(request) : request;
     if (copy) asked.luma_histogram = needs_luma(request, *copy);
+    if (has_bins(image) && finds_measures(image, request)) add_percentiles(image, asked);
     const bool valid = rules::all_valid(image, asked);
     Plan plan{asked, rules::ImageRules(image, asked.validity.get())};
     plan.luma_of_copy = asked.luma_histogram && !request.luma_histogram;
@@ -180,10 +218,12 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
         pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, abilities);
         pass.request = on_device ? request : asked;
         pass.on_host = !on_device;
-        if (finds_measures(image, asked))
-            plan.passes.push_back(
-                measures_pass(image, Exclusion(image, plan.rules, true), plan.rules, asked, abilities, pass.on_host));
+        const Exclusion excluded(image, plan.rules, true);
+        if (looks_at_pixels(image, asked))
+            plan.passes.push_back(measures_pass(seen_by_passes(image, excluded, plan.rules), excluded, plan.rules,
+                                                asked, abilities, pass.on_host));
         plan.passes.push_back(std::move(pass));
+        add_stored_pass(plan.passes, image, asked, abilities);
         return plan;
     }
     if (weighs) plan.weight = rules::weight_of_opaque(image.depth, *request.validity);
@@ -200,10 +240,10 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
     const bool on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
     if (on_host) excluded = exclusion(cpu_abilities);
 
-    ImageView seen = image;  // by the passes
-    if (excluded.pixels == Pixels::substituted && plan.rules.alpha_left_out()) seen.channels = 3;
+    const ImageView seen = seen_by_passes(image, excluded, plan.rules);
     const bool parts = is_by_parts(seen, copy && valid);
     plan.passes = make_passes(seen, excluded, parts, asked, stretch, plan.rules, abilities, on_host);
+    add_stored_pass(plan.passes, image, asked, abilities);
     plan.finds_range = parts && bins && !request.range;
     return plan;
 }

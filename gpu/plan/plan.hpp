@@ -1,5 +1,5 @@
-// Plan: what is done to measure an image, as a list of passes. Made from the facts of the image, the request, the
-// normalization and the abilities of a backend, without pixels.
+// Plan: the list of passes that measure an image. It is made without pixels, from the facts of the image, the request,
+// the normalization and the abilities of a backend.
 #pragma once
 
 #include <cstdint>
@@ -24,30 +24,30 @@ enum class Accumulator : std::uint8_t {
     measures  ///< sums over neighborhoods
 };
 
-/// Accumulator for the samples of a depth, of which a backend may sort those of 8 and 16 bits too.
+/// Accumulator for the samples of a depth. A backend may also sort samples of 8 and 16 bits.
 constexpr Accumulator accumulator_of(Depth depth, const Abilities& abilities) {
     const Counting counting = traits_of(depth).counting;
     if (counting == Counting::bins) return Accumulator::bins;
     return counting == Counting::sorted || abilities.sorts_all ? Accumulator::sorted : Accumulator::values;
 }
 
-/// Pixels that a pass reads in place of the image's.
+/// Pixels that a pass reads.
 enum class Pixels : std::uint8_t {
-    given,       ///< the image's, with its mask
-    masked,      ///< the image's, with a mask that is made of the rules
+    given,       ///< those of the image, with its mask
+    masked,      ///< those of the image, with a mask made from the rules
     substituted  ///< a copy of floats in which NaN stands for excluded samples
 };
 
-/// Role of a pass: what its findings become.
+/// Role of a pass: the use of its findings.
 enum class Role : std::uint8_t {
     channels,  ///< channels of the result
-    luma,      ///< luma, which is made of other pixels than the channels
+    luma,      ///< luma, which is counted in other pixels than the channels
     measures,  ///< `Analysis::measured`
-    range,     ///< the range of the bins of all passes behind it
+    range,     ///< range of the bins of all later passes
     pooled     ///< order statistics of all samples together
 };
 
-/// Percentiles, in percent, whose nearest ranks a copy of f32 needs beside the reported ones.
+/// Percentiles in percent whose nearest ranks a copy of f32 needs, in addition to the reported ones.
 struct Stretch {
     double low, high;
 };
@@ -55,70 +55,70 @@ struct Stretch {
 /// Pass over an image.
 struct Pass {
     Role role = Role::channels;
-    int first = 0;      ///< position in the pixel of the first channel that is read
-    int channels = 0;   ///< channels that are read; 0: all samples as one channel
-    bool part = false;  ///< they are taken out of the pixels before; else all are read where they lie
+    int first = 0;      ///< position in the pixel of the first channel to read
+    int channels = 0;   ///< number of channels to read; 0: all samples as one channel
+    bool part = false;  ///< the channels are copied out of the pixels before; else they are read in place
     Pixels pixels = Pixels::given;
-    rules::PixelsOf of = rules::PixelsOf::unmasked;  ///< Pixels::masked: what the mask keeps
+    rules::PixelsOf of = rules::PixelsOf::unmasked;  ///< Pixels::masked: the pixels that the mask keeps
     Accumulator accumulator = Accumulator::values;
-    AnalysisRequest request{};         ///< without rules, but for Accumulator::weights
+    AnalysisRequest request{};         ///< without rules, except for Accumulator::weights
     std::optional<Stretch> stretch{};  ///< f32
-    bool on_host = false;              ///< the CPU executes it in place of the backend
+    bool on_host = false;              ///< the CPU executes the pass in place of the backend
 };
 
 /// Rows of an image: all in memory, or strip after strip.
 enum class Rows : std::uint8_t { whole, strips };
 
-/// Copy: who writes it.
+/// Copy: the part of the engine that writes it.
 enum class Copy : std::uint8_t {
     none,
-    executor,  ///< the executor, rules included
-    findings,  ///< the CPU, from the findings
-    bands      ///< each band as an image of its own, or all samples as one channel
+    executor,  ///< executor, rules included
+    findings,  ///< CPU, from the findings
+    bands      ///< band by band, each as an image of its own, or all samples as one channel
 };
 
 /// Plan of an analysis.
 struct Plan {
-    AnalysisRequest request;     ///< with luma where the copy needs it, without weights that are all equal
-    rules::ImageRules rules;     ///< of that request
-    std::vector<Pass> passes{};  ///< in this order: those of Role::range come first, then luma, then measures
-    bool finds_range = false;    ///< passes find the range of the others' bins
-    bool luma_of_copy = false;   ///< luma is counted for the copy alone
-    std::uint64_t weight = 0;    ///< of every sample of an image without alpha; 0: samples have none
+    AnalysisRequest request;     ///< with luma if the copy needs it, without weights that are all equal
+    rules::ImageRules rules;     ///< rules of that request
+    std::vector<Pass> passes{};  ///< in this order: first Role::range, then luma, then measures
+    bool finds_range = false;    ///< passes find the range of the bins of the others
+    bool luma_of_copy = false;   ///< luma is only counted for the copy
+    std::uint64_t weight = 0;    ///< weight of every sample of an image without alpha; 0: samples have no weights
     Copy copy = Copy::none;
 
-    /// Pass by which the channels are counted.
+    /// Pass that counts the channels.
     const Pass& main() const { return passes.back().role == Role::pooled ? passes[passes.size() - 2] : passes.back(); }
     bool substituted() const { return main().pixels == Pixels::substituted; }
     bool luma_apart() const;
     bool parts() const { return main().part; }
 };
 
-/// Verdict on an image: whether it is measured in one pass over the pixels as they are. Images that are asked the
-/// same can then share a launch.
+/// Returns whether an image is measured in one pass over its pixels as they are. Such images with the same request can
+/// share a launch.
 bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy);
 
-/// Request for an image without alpha, whose samples are weighed afterwards.
+/// Request without weights, for an image without alpha. Its samples get their weight afterwards.
 AnalysisRequest without_weights(AnalysisRequest request);
 
-/// Makes the plan of an analysis, and of a copy where `copy` is not null. Pixels matter where rows are whole. Throws
-/// InvalidArgument for what breaks its rules, and what `refuse` throws.
+/// Makes the plan of an analysis, and of a copy if `copy` is not null. Pixels only matter for Rows::whole. Throws
+/// InvalidArgument for arguments that break their rules, and the exceptions of `refuse`.
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
                const Abilities& abilities);
 
-/// Passes by which excluded samples are left out of an image that a backend sweeps: of luma, where it needs one of its
-/// own, and of the channels.
+/// Passes that leave out the excluded samples of an image that a backend sweeps: one for luma if it needs its own, and
+/// one for the channels.
 std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rules, const AnalysisRequest& request,
                             const Abilities& abilities);
 
-/// Verdict on an image: whether its channels are measured apart. Four channels are swept together, but for a fourth
-/// band of f32, which has no part in the order statistics of all colors, and of a copy, where it would be alpha.
+/// Returns whether the channels of an image are measured apart. Four channels are swept together, except for a fourth
+/// band of f32, which must not enter the order statistics of all colors, or a copy, which would treat it as alpha.
 bool is_by_parts(const ImageView& image, bool copied);
 
-/// Verdict on an image: whether its copy is made band by band. `valid`: all its samples are valid.
+/// Returns whether the copy of an image is made band by band. `valid` says whether all its samples are valid.
 bool copies_bands(const ImageView& image, bool valid);
 
-/// Verdict: whether luma is counted, where it is asked for or where it decides about a copy.
+/// Returns whether luma is counted: if the request asks for it, or if it decides about the copy.
 bool needs_luma(const AnalysisRequest& request, const Normalization& copy);
 
 }  // namespace gpuhist::plan

@@ -24,16 +24,17 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
                  const Abilities& abilities) {
     const Depth depth = normalized_depth(image.depth, copy);
     const auto of = [&] { return std::string("normalized copy of ") + to_string(image.depth); };
+    core::validate_fill(depth, copy.fill);
     const bool valid = rules::all_valid(image, request), bands = copies_bands(image, valid);
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
         throw_refusal(of(), std::string(to_string(copy.mode)) +
-                                " of bands together goes by luma, which they do not have; give each its own table");
+                                " of bands needs luma, which they do not have; give each band a table of its own");
     if (traits_of(copy.mode).by_place) {
         const std::string by = of() + " by " + to_string(copy.mode);
         if (sample_bytes(image.depth) > 2 || traits_of(image.depth).floating)
-            throw_refusal(by, "there is one of integers of 8 and 16 bits");
-        if (depth != image.depth) throw_refusal(by + " in " + to_string(depth), "its depth is the image's");
-        if (!valid || bands) throw_refusal(by, "it needs colors or gray, and no sample excluded");
+            throw_refusal(by, "it needs integers of 8 or 16 bits");
+        if (depth != image.depth) throw_refusal(by + " in " + to_string(depth), "it must have the depth of the image");
+        if (!valid || bands) throw_refusal(by, "it needs gray or colors, without excluded samples");
     }
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
@@ -67,7 +68,7 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
     core::validate(request);
     if (copy) core::validate(*copy);
     if (rules::weighs(request)) {
-        rules::validate_weights(image, *request.validity);
+        refuse_weights(image, *request.validity, abilities);
         if (!core::has_alpha(image)) return refuse(image, without_weights(request), copy, rows, abilities);
     }
     refuse_depth(image.depth, abilities);
@@ -84,9 +85,16 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
     if (rows == Rows::strips) refuse_strips(image, request, copy, abilities);
 }
 
+void refuse_weights(const ImageView& image, const Validity& validity, const Abilities& abilities) {
+    rules::validate_weights(image, validity);
+    if (image.memory == Memory::device && abilities.device_memory && !abilities.weighs.has(image.depth))
+        throw_refusal(abilities.name, std::string("samples of ") + to_string(image.depth) +
+                                          " are not weighted by alpha in device memory; copy the image to the host");
+}
+
 void refuse_plan(int channels, Depth depth, bool copied, const Abilities& abilities) {
     if (channels != 1 && channels != 3 && channels != 4)
-        throw_refusal("plan of " + std::to_string(channels) + " channels", "there are 1, 3 and 4");
+        throw_refusal("plan of " + std::to_string(channels) + " channels", "1, 3 and 4 are supported");
     if (static_cast<std::size_t>(depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
     refuse_depth(depth, abilities);
     if (copied && !abilities.copies.has(depth))

@@ -12,11 +12,11 @@ namespace core {
 namespace {
 
 /// Order statistics of all groups, at ascending ranks, each once.
-void read_ranks(const FloatDetails& details, int row, std::vector<OrderStatistic>& order) {
+void read_ranks(const FloatDetails& details, int channel, std::vector<OrderStatistic>& order) {
     order.clear();
     const FloatRankGroup* groups = details.group;
     for (int group = 0; group < details.groups; ++group) {
-        const FloatRanks& ranks = groups[group].ranks[row];
+        const FloatRanks& ranks = groups[group].ranks[channel];
         for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
     }
     std::sort(order.begin(), order.end(),
@@ -27,12 +27,12 @@ void read_ranks(const FloatDetails& details, int row, std::vector<OrderStatistic
 
 /// Moments and order statistics into an analysis that has its channels.
 void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis) {
-    for (int row = 0; row < result.rows; ++row) {
-        ChannelAnalysis& channel = analysis.channels[static_cast<std::size_t>(row)];
-        channel.moments = details.moments[row];
-        read_ranks(details, row, channel.order_statistics);
+    for (int c = 0; c < result.channel_count; ++c) {
+        ChannelAnalysis& channel = analysis.channels[static_cast<std::size_t>(c)];
+        channel.moments = details.moments[c];
+        read_ranks(details, c, channel.order_statistics);
     }
-    if (result.rows > 1) read_ranks(details, pooled_row, analysis.pooled_order_statistics);
+    if (result.channel_count > 1) read_ranks(details, pooled_channel, analysis.pooled_order_statistics);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void read(const ImageResult& result, Analysis& analysis) {
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;
     if (!traits.floating && !result.weighted) {
-        const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
+        const ChannelResult& bright = result.channels[result.channel_count == 1 ? 0 : 3];
         if (bright.samples == 0)
             analysis.brightness = Brightness{};
         else
@@ -58,18 +58,19 @@ void read(const ImageResult& result, Analysis& analysis) {
                 Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum - traits.lowest),
                            static_cast<std::uint32_t>(bright.maximum - traits.lowest)};
     }
-    analysis.channels.resize(static_cast<std::size_t>(result.rows - (result.rows > 1 && !result.luma_counted)));
+    analysis.channels.resize(
+        static_cast<std::size_t>(result.channel_count - (result.channel_count > 1 && !result.luma_counted)));
     std::size_t at = 0;
-    for (int row = 0; row < result.rows; ++row) {
-        const Channel name = result.rows == 1 ? Channel::gray : names[row];
+    for (int c = 0; c < result.channel_count; ++c) {
+        const Channel name = result.channel_count == 1 ? Channel::gray : names[c];
         if (name == Channel::luma && !result.luma_counted) continue;
-        const ChannelResult& found = result.channels[row];
+        const ChannelResult& found = result.channels[c];
         ChannelAnalysis& channel = analysis.channels[at++];
         std::vector<std::uint64_t> storage = std::move(channel.counts);
         channel = {};
         channel.counts = std::move(storage);
         channel.channel = name;
-        channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
+        channel.counts.assign(counts + std::size_t(c) * result.bins, counts + std::size_t(c + 1) * result.bins);
         channel.by_class() = found.by_class(result.pixels);
         if (traits.floating && !floats) set_apart_non_finite(channel);
         if (!floats) continue;

@@ -5,7 +5,7 @@
 
 namespace gpuhist::core {
 
-/// read_result() into an Analysis whose storage is reused; `ready` is not looked at.
+/// Reads a result as read_result(), into an Analysis whose storage is reused. Does not check `ready`.
 void read(const ImageResult& result, Analysis& analysis);
 
 }  // namespace gpuhist::core

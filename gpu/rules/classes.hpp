@@ -8,7 +8,7 @@
 
 namespace gpuhist::rules {
 
-/// Numbers of an image's pixels and samples by class.
+/// Numbers of pixels and samples of an image by class.
 struct ClassCounts {
     unsigned long long unmasked = 0;             ///< pixels that are not masked
     unsigned long long color_nodata = 0;         ///< unmasked pixels with a color that is nodata
@@ -21,21 +21,23 @@ struct ClassCounts {
     }
 };
 
-/// Samples excluded from a channel.
+/// Numbers of samples excluded from a channel.
 struct Excluded {
     std::uint64_t masked, nodata;
 };
 
-/// Samples excluded from the channel at a position in the pixel, -1: from luma, in an image of so many pixels.
+/// Numbers of samples excluded from the channel at a position in the pixel, or with -1 from luma, in an image with this
+/// number of pixels.
 GPUHIST_HD inline Excluded excluded(const ClassCounts& classes, std::uint64_t pixels, int position) {
     return {pixels - classes.unmasked, position < 0 ? classes.color_nodata : classes.nodata[position]};
 }
 
 /// Mask that alpha makes.
 struct AlphaMask {
-    bool any;  ///< false: it keeps all pixels, and is not asked
+    bool any;     ///< false: it keeps all pixels, and is not asked
+    bool weighs;  ///< it keeps those that weigh something: NaN and what is below 0 does not
 
-    GPUHIST_HD bool keeps(double alpha) const { return alpha != 0; }
+    GPUHIST_HD bool keeps(double alpha) const { return weighs ? alpha > 0 : alpha != 0; }
 };
 
 /// Pixels that a mask keeps.

@@ -9,8 +9,8 @@
 
 namespace gpuhist::core {
 
-/// Bits from the lowest to the highest that varies: those that are set in some values and not in all. Negative values
-/// are in two's complement of the type's width.
+/// Number of bits from the lowest to the highest bit that varies, which means that it is set in some values, but not in
+/// all. Negative values are in two's complement of the type's width.
 class EffectiveBits {
   public:
     explicit EffectiveBits(const Population& samples)

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <variant>
+
+#include "gpuhist/dataset.hpp"
 
 namespace gpuhist {
 namespace {
@@ -44,6 +48,23 @@ ColumnValue on_unit_scale(const ColumnRow& row, const Column&) {
     return value_of(unit_scale(row.statistics->*Member, row.white));
 }
 
+/// Sum, which is a whole number for integers.
+ColumnValue sum(const ColumnRow& row, const Column&) {
+    const std::optional<SampleSum>& found = row.statistics->sum;
+    if (!found) return {};
+    if (const auto* real = std::get_if<double>(&*found)) return *real;
+    const Int128& whole = std::get<Int128>(*found);
+    if (whole.high == 0) return whole.low;
+    return whole;
+}
+
+/// The weight: a whole number of samples that are.
+ColumnValue weight(const ColumnRow& row, const Column&) {
+    const std::optional<double>& found = row.statistics->weight;
+    if (found && !traits_of(row.depth).floating && *found < 0x1p64) return static_cast<std::uint64_t>(*found);
+    return value_of(found);
+}
+
 /// The value of a column's percentile in a list of Statistics.
 template <auto Member>
 ColumnValue percentile(const ColumnRow& row, const Column& column) {
@@ -53,9 +74,11 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
 }
 
 constexpr std::uint8_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, of_quality = 16,
+                       of_set_quality = 32, of_duplicates = 64, of_flag = 128,
                        everywhere = 7;  // of ColumnFile
-constexpr const char *every = "all", *regions = "regions", *finite = "finite samples", *varied = "varied samples",
-                     *one_white = "sets of one white", *weighted = "weighted images";
+constexpr const char *every = "all", *regions = "regions", *finite = "valid samples", *varied = "samples that vary",
+                     *one_white = "sets with a single white", *weighted = "weighted images",
+                     *measured_sets = "--quality, sets";
 
 /// Names of the depths whose samples are counted in bins of no values.
 std::string names_in_bins() {
@@ -64,134 +87,248 @@ std::string names_in_bins() {
 }
 
 // Texts about the depths follow from their table.
-const std::string types = "Sample type: " + depth_names(" or ") + ".";
+const std::string types = "The sample type: " + depth_names(" or ") + ".";
 const char* const integers = "integers";
-const std::string by_value = "all but " + names_in_bins(), countable = by_value + "; of " + names_in_bins() + " sets";
-const std::string nan_source = "numpy.isnan; 0 of integers", inf_source = "numpy.isinf; 0 of integers";
-const char* const what_is_white = "The highest of the type, 1 of floats, or as file or --white say.";
-const std::string of_white = "integers, sets of one white";
+const std::string by_value = "all types but " + names_in_bins(),
+                  countable = by_value + ", and sets of " + names_in_bins();
+const std::string nan_source = "numpy.isnan; 0 for integers", inf_source = "numpy.isinf; 0 for integers";
+const char* const what_is_white =
+    "Value of white: from --white or the file, otherwise the highest value of the type, or 1 for floats.";
+const char* const what_is_centroid = "Mean x and y of the region's pixels, valid or not, in the image.";
+const char* const what_is_weighted_centroid =
+    "sum v x / sum v and sum v y / sum v over the channel's valid samples v, with exact sums; of weighted images alpha "
+    "v "
+    "in place of v.";
+const char* const some_sum = "regions, sum not 0";
+const char* const if_robust = "--robust";
+const char* const sigma_clip = "astropy.stats.sigma_clip(maxiters=None)";
+const char* const what_clipping_leaves =
+    "Mean and std of the samples that sigma clipping leaves: samples below median - k std or above median + k std are "
+    "taken out (k = 3, or --clip-sigma), then median and std are computed again, until no sample is taken out.";
+const std::string of_white = "integers; sets with a single white";
 
 using Type = ColumnType;
 
-// The table: a column is a line. A new one goes to the end, so that those who read by place are not misled.
+// The table: one line per column. Add new columns at the end, so that readers that go by position still work.
 
 const Column before_percentiles[] = {
-    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images",
-     of_image | of_failure | of_quality, false, field<&ColumnRow::path>},
-    {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false,
+    {"group", "none", Type::text,
+     "The directory or region whose images are pooled; empty for the whole set. In groups.csv, the number of the "
+     "group.",
+     "gpuhist", "sets, duplicates", of_set | of_set_quality | of_duplicates, false, field<&ColumnRow::group>},
+    {"path", "none", Type::text, "The input as you gave it; - is standard input.", "gpuhist", "images",
+     of_image | of_failure | of_quality | of_duplicates | of_flag, false, field<&ColumnRow::path>},
+    {"region", "none", Type::text, "The label, or the name of the rectangle.", "gpuhist", regions, of_region, false,
      field<&ColumnRow::region>},
-    {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false,
-     field<&ColumnRow::x>},
-    {"y", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false,
-     field<&ColumnRow::y>},
-    {"width", "pixels", Type::integer, "Pixels in a row, of regions of their box.", "the decoder", "images", of_image,
-     false, field<&ColumnRow::width>},
-    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "images", of_image, false,
-     field<&ColumnRow::height>},
-    {"area", "pixels", Type::integer, "Pixels of the region, valid or not.", "skimage's area", regions, of_region,
-     false, field<&ColumnRow::area>},
-    {"group", "none", Type::text, "Directory or region measured together; empty: the whole set.", "gpuhist", "sets",
-     of_set, false, field<&ColumnRow::group>},
-    {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false,
+    {"x", "pixels", Type::integer, "The left column and the top row of the region's bounding box.",
+     "skimage.measure.regionprops", regions, of_region, false, field<&ColumnRow::x>},
+    {"y", "pixels", Type::integer, "The left column and the top row of the region's bounding box.",
+     "skimage.measure.regionprops", regions, of_region, false, field<&ColumnRow::y>},
+    {"width", "pixels", Type::integer, "Width of the image, or of the region's bounding box.", "the decoder", "images",
+     of_image, false, field<&ColumnRow::width>},
+    {"height", "pixels", Type::integer, "Height of the image, or of the region's bounding box.", "the decoder",
+     "images", of_image, false, field<&ColumnRow::height>},
+    {"area", "pixels", Type::integer, "Number of pixels in the region, valid or not.", "skimage.measure.regionprops",
+     regions, of_region, false, field<&ColumnRow::area>},
+    {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere | of_set_quality, false,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
     {"channel", "none", Type::text,
-     "gray; or red, green, blue, luma (brightness), all (colors and bands as one population), alpha; bands c0, c1, ...",
+     "gray; or red, green, blue, luma (brightness), all (colors and bands pooled) and alpha; or the name of a band. A "
+     "band without a name is c0, c1 and so on, or, beside colors, extra1, extra2 and so on.",
      "gpuhist", every, everywhere, true,
-     [](const ColumnRow& row, const Column&) -> ColumnValue {
-         const Channel channel = row.statistics->channel;
-         return row.bands ? row_name(channel, *row.bands) : to_string(channel);
-     }},
-    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "sets", of_set, true,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return channel_name(*row.statistics); }},
+    {"images", "images", Type::integer, "Number of images that the row describes.", "gpuhist", "sets", of_set, true,
      field<&ColumnRow::images>},
-    {"pixels", "samples", Type::integer, "Samples of the row: valid + masked + nodata + nan + inf.", "width x height",
-     every, everywhere, true, statistic<&Statistics::pixels>},
-    {"nan", "samples", Type::integer, "NaN samples.", nan_source.c_str(), every, everywhere, true,
+    {"pixels", "samples", Type::integer, "Number of samples in the channel: valid + masked + nodata + nan + inf.",
+     "width x height", every, everywhere, true, statistic<&Statistics::pixels>},
+    {"nan", "samples", Type::integer, "Number of samples that are NaN.", nan_source.c_str(), every, everywhere, true,
      statistic<&Statistics::nan>},
-    {"inf", "samples", Type::integer, "+Inf and -Inf samples.", inf_source.c_str(), every, everywhere, true,
-     statistic<&Statistics::infinite>},
-    {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true,
+    {"inf", "samples", Type::integer, "Number of samples that are +Inf or -Inf.", inf_source.c_str(), every, everywhere,
+     true, statistic<&Statistics::infinite>},
+    {"min", "sample value", Type::number, "The lowest valid sample.", "numpy.min", finite, everywhere, true,
      statistic<&Statistics::min>},
-    {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true,
+    {"max", "sample value", Type::number, "The highest valid sample.", "numpy.max", finite, everywhere, true,
      statistic<&Statistics::max>},
-    {"mean", "sample value", Type::number, "sum x / n, exact, rounded once (f32: to about 1e-15 of their spread).",
+    {"mean", "sample value", Type::number,
+     "sum x / n, computed exactly and rounded once (f32: accurate to about 1e-15 of the spread).",
      "numpy.mean to rounding", finite, everywhere, true, statistic<&Statistics::mean>},
     {"std", "sample value", Type::number,
-     "Standard deviation of the population, sqrt(n sum x^2 - (sum x)^2) / n, from exact integers.",
+     "Standard deviation of the population: sqrt(n sum x^2 - (sum x)^2) / n, from exact integers.",
      "numpy.std, OpenCV, GDAL, Pillow; not ImageMagick, libvips (n - 1)", finite, everywhere, true,
      statistic<&Statistics::std>},
     {"std_sample", "sample value", Type::number, "Standard deviation with n - 1 in place of n.",
-     "numpy.std(ddof=1), ImageMagick, libvips", "two finite samples", everywhere, true,
+     "numpy.std(ddof=1), ImageMagick, libvips", "two valid samples", everywhere, true,
      statistic<&Statistics::std_sample>},
-    {"skewness", "1", Type::number, "m3 / m2^1.5 of the population, mk the k-th central moment.",
+    {"skewness", "1", Type::number, "Skewness of the population: m3 / m2^1.5, where mk is the k-th central moment.",
      "scipy.stats.skew; not ImageMagick (sample form)", varied, everywhere, true, statistic<&Statistics::skewness>},
-    {"kurtosis", "1", Type::number, "Excess kurtosis of the population, m4 / m2^2 - 3.",
+    {"kurtosis", "1", Type::number, "Excess kurtosis of the population: m4 / m2^2 - 3.",
      "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, statistic<&Statistics::kurtosis>},
-    {"entropy", "bits", Type::number, "-sum p log2 p, one bin per possible value.",
+    {"entropy", "bits", Type::number, "-sum p log2 p, with one bin per possible value.",
      "scikit-image, libvips, Pillow; not ImageMagick", by_value.c_str(), everywhere, true,
      statistic<&Statistics::entropy>},
 };
 
-const Column any_percentile = {"",
-                               "sample value",
-                               Type::number,
-                               "Linear interpolation at index q / 100 (n - 1) of the samples in order; median: q = 50.",
-                               "numpy.percentile; not vips percent",
-                               finite,
-                               everywhere,
-                               true,
-                               percentile<&Statistics::percentiles>};
+const Column any_percentile = {
+    "",
+    "sample value",
+    Type::number,
+    "The value at index q / 100 (n - 1) of the sorted samples, interpolated linearly; q = 50 for the median.",
+    "numpy.percentile; not vips percent",
+    finite,
+    everywhere,
+    true,
+    percentile<&Statistics::percentiles>};
 
 const Column after_percentiles[] = {
-    {"clipped_low", "fraction", Type::number, "Fraction at the type's lowest value.", "gpuhist", integers, everywhere,
-     true, statistic<&Statistics::clipped_low>},
-    {"clipped_high", "fraction", Type::number, "Fraction at white or over it.", "gpuhist", of_white.c_str(), everywhere,
-     true, statistic<&Statistics::clipped_high>},
-    {"unique", "values", Type::integer, "Different values.", "numpy.unique", countable.c_str(), everywhere, true,
-     statistic<&Statistics::unique>},
+    {"clipped_low", "fraction", Type::number, "Fraction of the samples at the lowest value of the type.", "gpuhist",
+     integers, everywhere, true, statistic<&Statistics::clipped_low>},
+    {"clipped_high", "fraction", Type::number, "Fraction of the samples at white or above.", "gpuhist",
+     of_white.c_str(), everywhere, true, statistic<&Statistics::clipped_high>},
+    {"unique", "values", Type::integer, "Number of different values.", "numpy.unique", countable.c_str(), everywhere,
+     true, statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
-     "Span of the bits that vary (or & ~and), inclusive: 12 of 12-bit data in 16 bits, low or shifted left.", "gpuhist",
-     integers, everywhere, true, statistic<&Statistics::effective_bits>},
-    {"mean_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set,
-     true, on_unit_scale<&Statistics::mean>},
-    {"std_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set, true,
-     on_unit_scale<&Statistics::std>},
-    {"white", "sample value", Type::number, what_is_white, "the decoder", "images; sets of one white", everywhere,
-     false, field<&ColumnRow::white>},
-    {"alpha", "none", Type::text, "straight or premultiplied, as stored.", "the decoder", "images with alpha", of_image,
-     false, text<&ColumnRow::alpha>},
-    {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
-     "images let pass", of_image, false, text<&ColumnRow::damage>},
-    {"pages", "pages", Type::integer, "Pages in the file.", "the decoder", "images", of_image, false,
+     "Number of bits from the lowest to the highest bit that varies (or & ~and): 12 for 12-bit data in 16 bits, "
+     "shifted left or not.",
+     "gpuhist", integers, everywhere, true, statistic<&Statistics::effective_bits>},
+    {"mean_01", "fraction", Type::number, "mean and std divided by white.", "torchvision's normalize", one_white,
+     of_set, true, on_unit_scale<&Statistics::mean>},
+    {"std_01", "fraction", Type::number, "mean and std divided by white.", "torchvision's normalize", one_white, of_set,
+     true, on_unit_scale<&Statistics::std>},
+    {"white", "sample value", Type::number, what_is_white, "the decoder", "images; sets with a single white",
+     everywhere, false, field<&ColumnRow::white>},
+    {"alpha", "none", Type::text, "straight or premultiplied, as the file stores it.", "the decoder",
+     "images with alpha", of_image, false, text<&ColumnRow::alpha>},
+    {"damage", "none", Type::text, "damaged or truncated, if --on-damaged accept measured such a file.", "the decoder",
+     "images accepted despite damage", of_image, false, text<&ColumnRow::damage>},
+    {"pages", "pages", Type::integer, "Number of pages in the file.", "the decoder", "images", of_image, false,
      field<&ColumnRow::pages>},
-    {"valid", "samples", Type::integer, "Samples that every other number is of.", "numpy.ma.count", every, everywhere,
-     true, statistic<&Statistics::valid>},
-    {"masked", "samples", Type::integer, "Samples of pixels that --mask or alpha leaves out.", "gpuhist", every,
+    {"valid", "samples", Type::integer, "Number of valid samples, from which all other numbers are computed.",
+     "numpy.ma.count", every, everywhere, true, statistic<&Statistics::valid>},
+    {"masked", "samples", Type::integer, "Number of samples in pixels that a mask or alpha excludes.", "gpuhist", every,
      everywhere, true, statistic<&Statistics::masked>},
-    {"nodata", "samples", Type::integer, "Samples that --nodata or --valid leaves out.", "gdalinfo -stats", every,
-     everywhere, true, statistic<&Statistics::nodata>},
-    {"weight", "alpha", Type::integer, "Alpha of valid samples.", "gpuhist", weighted, everywhere, true,
-     statistic<&Statistics::weight>},
+    {"nodata", "samples", Type::integer, "Number of samples that --nodata or --valid excludes.", "gdalinfo -stats",
+     every, everywhere, true, statistic<&Statistics::nodata>},
+    {"weight", "alpha", Type::number, "Sum of alpha over the valid samples.", "gpuhist", weighted, everywhere, true,
+     weight},
+};
+
+/// The value of a measure in a set.
+template <class Read>
+ColumnValue of_measure(const ColumnRow& row, Read read) {
+    return row.measure ? ColumnValue(read(*row.measure)) : ColumnValue();
+}
+
+/// Columns of measures in a set: a row for each column of quality.csv.
+const Column of_set_measures[] = {
+    {"measure", "none", Type::text, "The column of quality.csv that the row describes.", "gpuhist", measured_sets,
+     of_set_quality, false,
+     [](const ColumnRow& row, const Column&) {
+         return of_measure(row, [](const MeasureSummary& one) { return std::string_view(one.column); });
+     }},
+    {"measure_images", "images", Type::integer, "Images that have a number in this column.", "gpuhist", measured_sets,
+     of_set_quality, false,
+     [](const ColumnRow& row, const Column&) {
+         return of_measure(row, [](const MeasureSummary& one) { return one.images; });
+     }},
+    {"measure_mean", "as measure", Type::number, "Mean of their numbers, computed exactly and rounded once.",
+     "math.fsum", measured_sets, of_set_quality, false,
+     [](const ColumnRow& row, const Column&) {
+         return of_measure(row, [](const MeasureSummary& one) { return one.mean(); });
+     }},
+    {"measure_min", "as measure", Type::number, "The lowest and the highest of their numbers.", "min", measured_sets,
+     of_set_quality, false,
+     [](const ColumnRow& row, const Column&) {
+         return of_measure(row, [](const MeasureSummary& one) { return one.minimum; });
+     }},
+    {"measure_max", "as measure", Type::number, "The lowest and the highest of their numbers.", "max", measured_sets,
+     of_set_quality, false,
+     [](const ColumnRow& row, const Column&) {
+         return of_measure(row, [](const MeasureSummary& one) { return one.maximum; });
+     }},
+};
+
+/// Columns that duplicates alone have.
+const Column of_groups[] = {
+    {"distance", "bits", Type::integer, "Bits in which the hash of the image differs from that of the kept one.",
+     "numpy.bitwise_count", "duplicates", of_duplicates, false, field<&ColumnRow::distance>},
+    {"kept", "none", Type::text, "The first image of the group, which stays if you remove the others.", "gpuhist",
+     "duplicates", of_duplicates, false, field<&ColumnRow::kept>},
+};
+
+/// Columns after the weighted percentiles.
+const Column last_columns[] = {
+    {"sum", "sample value", Type::number,
+     "sum x, exact for integers and rounded once for floats (f32: accurate to about 1e-15 of n times the spread); in "
+     "weighted images, sum alpha x.",
+     "numpy.sum(dtype=object), math.fsum", finite, everywhere, true, sum},
+    {"mode", "sample value", Type::number,
+     "Most frequent value, or the lowest of several; in weighted images, by the sum of alpha.", "scipy.stats.mode",
+     countable.c_str(), everywhere, true, statistic<&Statistics::mode>},
+};
+
+/// Columns of regions alone, after those.
+const Column region_columns[] = {
+    {"centroid_x", "pixels", Type::number, what_is_centroid, "skimage.measure.regionprops, centroid", regions,
+     of_region, false, field<&ColumnRow::centroid_x>},
+    {"centroid_y", "pixels", Type::number, what_is_centroid, "skimage.measure.regionprops, centroid", regions,
+     of_region, false, field<&ColumnRow::centroid_y>},
+    {"weighted_centroid_x", "pixels", Type::number, what_is_weighted_centroid,
+     "skimage.measure.regionprops, centroid_weighted", some_sum, of_region, true,
+     statistic<&Statistics::weighted_centroid_x>},
+    {"weighted_centroid_y", "pixels", Type::number, what_is_weighted_centroid,
+     "skimage.measure.regionprops, centroid_weighted", some_sum, of_region, true,
+     statistic<&Statistics::weighted_centroid_y>},
+};
+
+/// Columns that are asked for, after those.
+const Column robust_columns[] = {
+    {"mad", "sample value", Type::number,
+     "Median of abs(v - median), not scaled; of weighted images the medians are as wp50.",
+     "numpy.median, astropy.stats.median_absolute_deviation", if_robust, everywhere, true, statistic<&Statistics::mad>,
+     0, 0, true},
+    {"clipped_mean", "sample value", Type::number, what_clipping_leaves, sigma_clip, if_robust, everywhere, true,
+     statistic<&Statistics::clipped_mean>, 0, 0, true},
+    {"clipped_std", "sample value", Type::number, what_clipping_leaves, sigma_clip, if_robust, everywhere, true,
+     statistic<&Statistics::clipped_std>, 0, 0, true},
+    {"clipped_share", "fraction", Type::number, "Fraction of the samples that sigma clipping takes out.", sigma_clip,
+     if_robust, everywhere, true, statistic<&Statistics::clipped_share>, 0, 0, true},
+};
+
+/// Columns that flags alone have.
+const Column of_flags[] = {
+    {"flag", "none", Type::text, "The name of the flag.", "gpuhist", "flags", of_flag, false, field<&ColumnRow::flag>},
+    {"value", "the flag's", Type::number, "The number that the flag is about.", "gpuhist", "flags", of_flag, false,
+     field<&ColumnRow::value>},
+    {"threshold", "the flag's", Type::number, "The threshold that the value is beyond.", "gpuhist",
+     "flags with a threshold", of_flag, false, field<&ColumnRow::threshold>},
 };
 
 /// Columns that errors alone have.
 const Column of_failures[] = {
-    {"kind", "none", Type::text, "Kind of failure.", "gpuhist", "failures", of_failure, false, field<&ColumnRow::kind>},
-    {"message", "none", Type::text, "Cause.", "gpuhist", "failures", of_failure, false, field<&ColumnRow::message>},
+    {"kind", "none", Type::text, "The kind of the error, one word.", "gpuhist", "failures", of_failure, false,
+     field<&ColumnRow::kind>},
+    {"message", "none", Type::text, "The cause of the error.", "gpuhist", "failures", of_failure, false,
+     field<&ColumnRow::message>},
 };
 
 const Column any_weighted_percentile = {
-    "",       "sample value", Type::number, "Lowest v with cum(v) >= q / 100 weight.",    "gpuhist",
-    weighted, everywhere,     true,         percentile<&Statistics::weighted_percentiles>};
+    "",
+    "sample value",
+    Type::number,
+    "Lowest value v for which the samples up to v have at least q / 100 of the weight.",
+    "gpuhist",
+    weighted,
+    everywhere,
+    true,
+    percentile<&Statistics::weighted_percentiles>};
 
+/// The value in a column of a measure.
 ColumnValue measured(const ColumnRow& row, const Column& column) {
-    if (!row.measured) return {};
-    for (const Measured& found : *row.measured)
-        if (column.name == traits_of(found.measure).name) return value_of(number_of(found, row.depth));
-    return {};
+    return row.measures ? column_value(row.measures->at(column.place)) : ColumnValue();
 }
 
 /// Columns that any of these files has.
-std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t files) {
+std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std::uint8_t files) {
     std::vector<Column> list(std::begin(before_percentiles), std::end(before_percentiles));
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
         Column& column = list.emplace_back(any_percentile);
@@ -204,10 +341,16 @@ std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t file
         column.micro = percentiles.micro(i);
         column.name = weighted_percentile_name(column.micro);
     }
-    for (const MeasureTraits& measure : all_measures)
-        if (Measures::quality().has(measure.measure))
-            list.push_back({measure.name, measure.unit, Type::number, measure.definition, measure.source,
-                            measure.images, of_quality, false, measured});
+    list.insert(list.end(), std::begin(last_columns), std::end(last_columns));
+    list.insert(list.end(), std::begin(region_columns), std::end(region_columns));
+    if (robust) list.insert(list.end(), std::begin(robust_columns), std::end(robust_columns));
+    std::size_t place = 0;
+    for (const MeasureColumn& of : measure_columns())
+        list.push_back(
+            {of.name, of.unit, of.type, of.definition, of.source, of.images, of_quality, false, measured, 0, place++});
+    list.insert(list.end(), std::begin(of_set_measures), std::end(of_set_measures));
+    list.insert(list.end(), std::begin(of_groups), std::end(of_groups));
+    list.insert(list.end(), std::begin(of_flags), std::end(of_flags));
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
@@ -216,32 +359,39 @@ std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t file
 
 }  // namespace
 
-std::vector<Column> columns(const Percentiles& percentiles) {
-    return columns_of(percentiles, static_cast<std::uint8_t>(~of_failure));
+std::vector<Column> columns(const StatisticsRequest& request) {
+    return columns_of(request.percentiles, true, static_cast<std::uint8_t>(~of_failure));
 }
 
-std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
-    return columns_of(percentiles, static_cast<std::uint8_t>(file));
+std::vector<Column> columns(const StatisticsRequest& request, ColumnFile file) {
+    return columns_of(request.percentiles, request.clip_sigma.has_value(), static_cast<std::uint8_t>(file));
 }
 
 const std::vector<TableTraits>& input_tables() {
     static const std::vector<TableTraits> tables = [] {
         std::vector<TableTraits> list;
         for (const TableTraits& traits : all_tables)
-            if (traits.subject != TableSubject::set) list.push_back(traits);
+            if (traits.subject == TableSubject::image || traits.subject == TableSubject::failure)
+                list.push_back(traits);
         return list;
     }();
     return tables;
 }
 
+ColumnValue column_value(const MeasureValue& value) {
+    return std::visit(
+        [](const auto& one) -> ColumnValue {
+            if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::string>)
+                return std::string_view(one);
+            else
+                return one;
+        },
+        value);
+}
+
 const char* to_string(ColumnType type) {
     constexpr const char* names[] = {"text", "integer", "number"};
     return names[static_cast<std::size_t>(type)];
-}
-
-std::string_view row_name(Channel channel, const std::vector<std::string>& bands) {
-    const auto place = static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0);
-    return is_band(channel) && place < bands.size() ? std::string_view(bands[place]) : to_string(channel);
 }
 
 std::string percentile_name(std::uint32_t micro) {

@@ -1,6 +1,8 @@
-// Samples counted one count per value, and what every statistic of them may ask.
+// Samples with one count per value, and the facts about them that every statistic may use.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,12 +15,20 @@
 
 namespace gpuhist::core {
 
+/// Closed interval of values.
+struct Window {
+    double lowest = -HUGE_VAL, highest = HUGE_VAL;
+
+    bool has(double value) const { return value >= lowest && value <= highest; }
+};
+
 /// Population of finite samples of a depth, at most 2^62.
 struct Population {
     Depth depth;
     const Percentiles* percentiles = nullptr;  ///< that are asked for; null: none
     std::optional<double> white{};             ///< value that stands for white; absent: images of several are together
     std::uint64_t n = 0;
+    Window window{};  ///< samples outside of it are left out
 };
 
 /// Integers of 8 or 16 bits: `counts[i]` is that of the depth's lowest value + i, or the values that occur are in a
@@ -44,18 +54,41 @@ struct CountedSamples : Population {
         });
     }
 
-    /// Walk over the values that occur, ascending: visit(value, count).
+    /// Place among the values that occur, ascending, whatever the window is.
+    class Cursor {
+      public:
+        explicit Cursor(const CountedSamples& samples) : samples_(samples), reader_(samples.values.runs()) {}
+        /// Moves to the first value, or to the next. Returns false if there is none.
+        bool next() {
+            const std::vector<std::uint64_t>& all = samples_.counts;
+            while (next_ < all.size() && all[next_] == 0) ++next_;
+            const bool counted = next_ < all.size();
+            if (!counted && !reader_.next()) return false;
+            count_ = counted ? all[next_] : reader_.count();
+            value_ = samples_.lowest + static_cast<std::int64_t>(counted ? next_++ : reader_.key());
+            return true;
+        }
+        std::int64_t value() const { return value_; }
+        std::uint64_t count() const { return count_; }
+
+      private:
+        const CountedSamples& samples_;
+        FrequencyReader reader_;
+        std::size_t next_ = 0;
+        std::int64_t value_ = 0;
+        std::uint64_t count_ = 0;
+    };
+
+    /// Walk over the values that occur in the window, ascending: visit(value, count).
     template <class Visit>
     void each(Visit visit) const {
-        for (std::size_t i = 0; i < counts.size(); ++i)
-            if (counts[i] != 0) visit(lowest + static_cast<std::int64_t>(i), counts[i]);
-        for (FrequencyReader reader(values.runs()); reader.next();)
-            visit(lowest + static_cast<std::int64_t>(reader.key()), reader.count());
+        for (Cursor at(*this); at.next();)
+            if (window.has(static_cast<double>(at.value()))) visit(at.value(), at.count());
     }
 };
 
-/// Samples of any other depth, as doubles, which all of their values are: f16 from a count for each code, others from
-/// the table of those that occur, which is read once for each walk.
+/// Samples of any other depth, as doubles, which hold all values exactly: f16 from one count per code, others from the
+/// table of the values that occur, which is read once per walk.
 class RealSamples : public Population {
   public:
     /// Takes counts by code, which are f16's, or values; either may be empty. Both must outlive it.
@@ -69,14 +102,37 @@ class RealSamples : public Population {
     double lowest = 0, highest = 0;
     ExactSum sum;
 
-    /// Walk over the values that occur, ascending: visit(value, count).
+    /// Place among the values that occur, ascending, whatever the window is.
+    class Cursor {
+      public:
+        explicit Cursor(const RealSamples& samples) : counts_(samples.counts_) {
+            if (samples.values_) reader_.emplace(samples.values_->runs());
+        }
+        /// Moves to the first value, or to the next. Returns false if there is none.
+        bool next() {
+            while (counts_ && next_ < counts_->size() && (*counts_)[next_] == 0) ++next_;
+            const bool counted = counts_ && next_ < counts_->size();
+            if (!counted && !(reader_ && reader_->next())) return false;
+            count_ = counted ? (*counts_)[next_] : reader_->count();
+            value_ = counted ? value_of(sample_at<Half>(static_cast<std::uint16_t>(next_++))) : reader_->value();
+            return true;
+        }
+        double value() const { return value_; }
+        std::uint64_t count() const { return count_; }
+
+      private:
+        const std::vector<std::uint64_t>* counts_;
+        std::optional<FrequencyReader> reader_;
+        std::size_t next_ = 0;
+        double value_ = 0;
+        std::uint64_t count_ = 0;
+    };
+
+    /// Walk over the values that occur in the window, ascending: visit(value, count).
     template <class Visit>
     void each(Visit visit) const {
-        for (std::size_t code = 0; counts_ && code < counts_->size(); ++code)
-            if ((*counts_)[code] != 0)
-                visit(value_of(sample_at<Half>(static_cast<std::uint16_t>(code))), (*counts_)[code]);
-        if (!values_) return;
-        for (FrequencyReader reader(values_->runs()); reader.next();) visit(reader.value(), reader.count());
+        for (Cursor at(*this); at.next() && at.value() <= window.highest;)
+            if (at.value() >= window.lowest) visit(at.value(), at.count());
     }
 
   private:

@@ -1,4 +1,4 @@
-// Extremes of counted samples, and what is counted at the ends of the type.
+// Extremes of counted samples, and the counts at the ends of the type.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,22 @@ class Unique {
 
   private:
     std::uint64_t values_ = 0;
+};
+
+/// Most frequent value, the lowest of equals.
+class Mode {
+  public:
+    explicit Mode(const Population&) {}
+    void accumulate(double value, std::uint64_t count) {
+        if (count <= most_) return;
+        most_ = count;
+        value_ = value;
+    }
+    void finish(Statistics& row) const { row.mode = value_; }
+
+  private:
+    double value_ = 0;
+    std::uint64_t most_ = 0;
 };
 
 /// Fractions of integers at the type's lowest value, and at white or over it.

@@ -19,7 +19,8 @@
 
 namespace gpuhist::core {
 
-inline constexpr int float_rows = 6;  ///< red, green, blue, luma, alpha (gray: row 0 alone) and the colors together
-inline constexpr int pooled_row = 5;
+inline constexpr int float_channels =
+    6;  ///< red, green, blue, luma, alpha (gray: the first alone) and the colors together
+inline constexpr int pooled_channel = 5;
 
 }  // namespace gpuhist::core

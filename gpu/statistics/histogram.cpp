@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
+#include "core/weights.hpp"
 #include "gpuhist/error.hpp"
 #include "statistics/counted_samples.hpp"
 
@@ -18,10 +20,11 @@ namespace {
 
 /// Column of a channel, without its bins.
 Histogram::Column column_of(const ChannelAnalysis& channel) {
-    return {channel, channel.channel, {}, channel.below, channel.above};
+    return {channel, channel.channel, {}, channel.below, channel.above, channel.name};
 }
 
-/// Gathers one count per value, of all from `lowest` on or of those that occur, into equal bins over [lower, upper).
+/// Gathers one count per value, for all values from `lowest` on or for those that occur, into equal bins over [lower,
+/// upper).
 Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, std::int64_t lower, std::int64_t upper,
                          std::uint32_t bins) {
     Histogram::Column column = column_of(channel);
@@ -41,12 +44,13 @@ Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, st
     return column;
 }
 
-/// Bins over a range, of which the upper end may be in the last, filled by values that ascend.
+/// Bins over a range, filled by ascending values. The upper end may be in the last bin. If a range ends at the largest
+/// double, that double is in the last bin, because no finite value is above it.
 class AscendingBins {
   public:
     AscendingBins(const DepthTraits& traits, const Range& range, bool closed, std::vector<std::uint64_t>& counts)
         : whole_(!traits.floating),
-          closed_(closed),
+          closed_(closed || range.upper == std::numeric_limits<double>::max()),
           range_(range),
           counts_(counts),
           bins_(static_cast<std::uint32_t>(counts.size())),
@@ -63,7 +67,7 @@ class AscendingBins {
     }
 
   private:
-    /// Twice a number that is whole, or lies midway between two.
+    /// Twice a number that is whole, or midway between two whole numbers.
     static std::int64_t halves(double value) { return static_cast<std::int64_t>(2 * value); }
     std::uint32_t bin_of(double value) {
         if (whole_) {
@@ -96,7 +100,8 @@ void validate_whole(const DepthTraits& traits, const Range& range) {
     const double limit = 0x1p53;  // whole doubles beyond may stand for their neighbors
     if (range.lower != std::floor(range.lower) || range.upper != std::floor(range.upper) ||
         std::abs(range.lower) > limit || std::abs(range.upper) > limit)
-        throw InvalidArgument(std::string("range for ") + traits.name + " samples: the bounds must be whole numbers");
+        throw InvalidArgument(std::string("range for ") + traits.name +
+                              " samples: the bounds must be whole numbers from -2^53 to 2^53");
 }
 
 /// Number of bins where each is to hold one whole number.
@@ -108,8 +113,7 @@ std::uint32_t bin_a_value(const Range& range) {
 }
 
 /// Histogram of samples that are sorted, and of f16.
-Histogram histogram_by_value(const Analysis& analysis, const HistogramOptions& options) {
-    Histogram result;
+void histogram_by_value(const Analysis& analysis, const HistogramOptions& options, Histogram& result) {
     const DepthTraits& traits = traits_of(analysis.depth);
     const std::optional<Range> all = extremes_of(analysis);
     const bool closed = !options.range && options.bins != 0;
@@ -131,7 +135,6 @@ Histogram histogram_by_value(const Analysis& analysis, const HistogramOptions& o
         AscendingBins filled(traits, result.range, closed, column.counts);
         samples.each([&](double value, std::uint64_t count) { filled.add(value, count, column.below, column.above); });
     }
-    return result;
 }
 
 }  // namespace
@@ -144,6 +147,7 @@ double Histogram::edge(std::size_t bin) const {
 Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
     Histogram result;
     result.weighted = analysis.weighted;
+    if (analysis.weighted) result.unit = core::weight_unit(analysis.depth);
     const DepthTraits& traits = traits_of(analysis.depth);
     if (options.bins > core::max_bins && traits.counting != Counting::bins)
         throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
@@ -162,7 +166,10 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
         return result;
     }
 
-    if (traits.counting == Counting::sorted || traits.floating) return histogram_by_value(analysis, options);
+    if (traits.counting == Counting::sorted || traits.floating) {
+        histogram_by_value(analysis, options, result);
+        return result;
+    }
     result.range = options.range.value_or(counted_range(traits));
     core::validate(result.range);
     validate_whole(traits, result.range);

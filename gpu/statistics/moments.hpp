@@ -81,6 +81,19 @@ struct PowerTerms {
     }
 };
 
+/// Sum of counted integers, of 32 bits too.
+class WholeSum {
+  public:
+    explicit WholeSum(const Population&) {}
+    void accumulate(double value, std::uint64_t count) {
+        sum_ += static_cast<i128>(static_cast<std::int64_t>(value)) * static_cast<i128>(count);
+    }
+    void finish(Statistics& row) const { row.sum = to_public(sum_); }
+
+  private:
+    i128 sum_ = 0;  ///< below 2^62 samples of 32 bits
+};
+
 // ---- any other counted samples --------------------------------------------------------------------------------------
 
 /// Distances of samples from their mean, in units of a power of two that none reaches.
@@ -130,6 +143,19 @@ class RealMoments {
     std::uint64_t n_;
     Distances distance_;
     i128 high_[4] = {}, low_[4] = {};
+};
+
+/// Sum of floats.
+class RealSum {
+  public:
+    explicit RealSum(const RealSamples& samples) : sum_(samples.sum.rounded()) {}
+    void accumulate(double, std::uint64_t) {}
+    void finish(Statistics& row) const {
+        if (std::isfinite(sum_)) row.sum = sum_;
+    }
+
+  private:
+    double sum_;
 };
 
 // ---- floats ---------------------------------------------------------------------------------------------------------

@@ -24,6 +24,13 @@ Percentiles::Percentiles(const std::vector<double>& percents) {
     }
 }
 
+void Percentiles::add(double percent) {
+    const auto micro = static_cast<std::uint32_t>(std::llround(percent * 1e6));
+    if (std::find(micro_.begin(), micro_.begin() + static_cast<std::ptrdiff_t>(size_), micro) ==
+        micro_.begin() + static_cast<std::ptrdiff_t>(size_))
+        micro_.at(size_++) = micro;
+}
+
 std::string Percentiles::name(std::size_t i) const {
     constexpr std::uint32_t one = 1'000'000;
     if (micro_[i] == 50 * one) return "median";
@@ -97,15 +104,26 @@ void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
     for (Percentile& percentile : row.percentiles) percentile.value = percentile_of(percentile.micro, n, value_at);
 }
 
+namespace {
+
+double value_at(const std::vector<OrderStatistic>& order, std::uint64_t rank) {
+    const auto found = std::lower_bound(order.begin(), order.end(), rank,
+                                        [](const OrderStatistic& s, std::uint64_t r) { return s.rank < r; });
+    if (found == order.end() || found->rank != rank)
+        throw InvalidArgument("f32 analysis lacks the order statistic of rank " + std::to_string(rank));
+    return static_cast<double>(found->value);
+}
+
+}  // namespace
+
 void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
                      const std::vector<OrderStatistic>& order) {
-    set_percentiles(row, list, n, [&](std::uint64_t rank) {
-        const auto found = std::lower_bound(order.begin(), order.end(), rank,
-                                            [](const OrderStatistic& s, std::uint64_t r) { return s.rank < r; });
-        if (found == order.end() || found->rank != rank)
-            throw InvalidArgument("f32 analysis lacks the order statistic of rank " + std::to_string(rank));
-        return static_cast<double>(found->value);
-    });
+    set_percentiles(row, list, n, [&](std::uint64_t rank) { return value_at(order, rank); });
+}
+
+void set_weighted_percentiles(Statistics& row, std::uint64_t n, const std::vector<OrderStatistic>& order) {
+    // The rank is one of the two that an interpolated percentile needs.
+    for (Percentile& one : row.weighted_percentiles) one.value = value_at(order, nearest_rank(one.micro / 1e6, n) - 1);
 }
 
 CountedPercentiles::CountedPercentiles(const Population& samples) : list_(samples.percentiles), n_(samples.n) {

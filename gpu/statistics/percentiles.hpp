@@ -1,4 +1,4 @@
-// Percentiles: which order statistics they need, where these lie, and what follows from them.
+// Percentiles: the order statistics that they need, the places of these, and the values that follow.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,8 @@ struct RankRequest {
     }
 };
 
-/// Rank i < max_ranks, zero-based, of those that n > 0 samples need, in no order, some of them more than once.
+/// Zero-based rank i < max_ranks among the ranks that n > 0 samples need. They are in no order, and some occur more
+/// than once.
 GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, const RankRequest& request) {
     if (i >= first_of_stretch && request.stretch)
         return nearest_rank(i == first_of_stretch ? request.low : request.high, n) - 1;
@@ -75,7 +76,7 @@ GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, const Rank
     return rank + i % 2 < n ? rank + i % 2 : rank;
 }
 
-/// Plan of one row's ranks: under which high digits they lie, and how far into them.
+/// Plan of one channel's ranks: under which high digits they lie, and how far into them.
 struct RankPlan {
     std::int32_t ranks = 0;           ///< how many
     std::int32_t selected = 0;        ///< different high digits among them
@@ -85,12 +86,13 @@ struct RankPlan {
     std::uint32_t high[max_ranks];    ///< the high digits, ascending
 };
 
-/// Plan of a row of n > 0 finite samples for the ranks of `required_rank`, from its counts by high digit
+/// Plan of a channel of n > 0 finite samples for the ranks of `required_rank`, from its counts by high digit
 /// (`digit_values` of them; those of NaN and ±Inf are not read) and its extremes.
 RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum,
                     const RankRequest& request);
 
-/// Middle of the high digit's values that can occur between the extremes: the pivot of a row whose median lies there.
+/// Middle of the high digit's values that can occur between the extremes: the pivot of a channel whose median lies
+/// there.
 GPUHIST_HD inline double middle_of_high_digit(std::uint32_t high, float minimum, float maximum) {
     const float first = key_float(key_of_digits(high, 0)), last = key_float(key_of_digits(high, 0xFFFFu));
     // first or last can be an infinity's or a NaN's key: the comparisons then choose the extremes
@@ -98,7 +100,7 @@ GPUHIST_HD inline double middle_of_high_digit(std::uint32_t high, float minimum,
     return lower + (upper - lower) / 2;
 }
 
-/// Pivot for the moments of a row of n > 0 finite samples, near its median, from what `plan_ranks` reads.
+/// Pivot for the moments of a channel of n > 0 finite samples, near its median, from the input of `plan_ranks`.
 double pivot_near_median(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum);
 
 /// Percentiles that are asked for, all absent.
@@ -111,6 +113,9 @@ void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
 /// Percentiles of n > 0 samples from their order statistics, ascending. Throws InvalidArgument where one is missing.
 void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
                      const std::vector<OrderStatistic>& order);
+
+/// Weighted percentiles of n > 0 samples that weigh the same, likewise.
+void set_weighted_percentiles(Statistics& row, std::uint64_t n, const std::vector<OrderStatistic>& order);
 
 /// Percentiles of counted samples.
 class CountedPercentiles {
@@ -129,7 +134,8 @@ class CountedPercentiles {
     std::size_t next_ = 0;                                  ///< of these, whose value is not known yet
 };
 
-/// Percentiles of weighted samples: the smallest value up to which at least that part of the weight lies.
+/// Percentiles of weighted samples: the smallest value for which the samples up to it have at least that part of the
+/// weight.
 class WeightedPercentiles {
   public:
     explicit WeightedPercentiles(const Population& samples);

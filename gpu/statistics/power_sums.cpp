@@ -38,16 +38,30 @@ Wide<words> times(std::uint64_t n, const Wide<words>& a) {
     return Wide<words>(n) * a;
 }
 
+/// Σd^k · 2^(k · fraction), d the distance from the pivot.
+Sum distances(const FloatMoments& moments, int k) {
+    if (moments.exponent < -150 || moments.exponent > 129)
+        throw InvalidArgument("f32 analysis with a moment exponent outside that of floats");
+    return Sum(from_public(moments.sums[k - 1])) << (k * (moments.exponent + fraction) - 80);
+}
+
 }  // namespace
+
+PowerSums first_power_sum(std::uint64_t n, const FloatMoments& moments) {
+    PowerSums result;
+    if (n > 0) result.sums[0] = (times(n, fixed_point(moments.pivot)) + distances(moments, 1)).to_words();
+    return result;
+}
+
+double rounded_sum(const PowerSums& sums) {
+    return to_double(Sum(sums.sums[0]), -fraction);
+}
 
 PowerSums power_sums(std::uint64_t n, const FloatMoments& moments) {
     if (n == 0) return {};
-    if (moments.exponent < -150 || moments.exponent > 129)
-        throw InvalidArgument("f32 analysis with a moment exponent outside that of floats");
     const Sum p = fixed_point(moments.pivot);
-    std::array<Sum, 4> d;  // Σd^k · 2^(k · fraction), d the distance from the pivot
-    for (int k = 1; k <= 4; ++k)
-        d[k - 1] = Sum(from_public(moments.sums[k - 1])) << (k * (moments.exponent + fraction) - 80);
+    std::array<Sum, 4> d;
+    for (int k = 1; k <= 4; ++k) d[k - 1] = distances(moments, k);
 
     // Σ(p + d)^k, by Horner's scheme
     const std::array<Sum, 4> sums{

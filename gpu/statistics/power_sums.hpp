@@ -1,4 +1,4 @@
-// Exact sums of powers of floats: how an image's moments enter them, and what follows from them.
+// Exact sums of powers of floats: adding the moments of an image, and the numbers that follow.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@ namespace gpuhist::core {
 /// Sums of an image's channel with n finite samples. Throws InvalidArgument for a pivot or an exponent that no image
 /// has, beyond which the sums would not be exact.
 PowerSums power_sums(std::uint64_t n, const FloatMoments& moments);
+
+/// The first of these sums alone, which is all that `rounded_sum` asks for; the others are zero. Throws as they do.
+PowerSums first_power_sum(std::uint64_t n, const FloatMoments& moments);
+/// Σx, rounded once.
+double rounded_sum(const PowerSums& sums);
 
 /// sums += more
 void add(PowerSums& sums, const PowerSums& more);

@@ -31,9 +31,21 @@ struct CountedChannel {
 /// Row in which nothing is known yet but the samples by class and the percentiles' names.
 Statistics empty_row(Channel channel, const SampleCounts& samples, const Percentiles& percentiles);
 
-/// Row of everything that follows from a count for each value of a depth; below 2^62 samples. Without `white`, which
-/// images of several have together, what refers to it stays empty. Throws what a FrequencyStorage throws.
+/// Makes a row one of samples that together have a weight, in units of their depth.
+void set_weight(Statistics& row, Depth depth, std::uint64_t weight);
+
+/// Row of all numbers that follow from one count per value of a depth, for less than 2^62 samples. Without `white`, as
+/// for images with different ones, numbers that refer to it are absent. Throws the exceptions of a FrequencyStorage.
 Statistics from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
-                       const Percentiles& percentiles);
+                       const StatisticsRequest& request);
+
+/// Sets the robust numbers of f32 samples from the values that occur.
+void set_robust_from(Statistics& row, const FrequencyTable& values, bool weighted, double clip_sigma);
+
+/// Throws InvalidArgument for numbers that cannot be asked for.
+void validate(const StatisticsRequest& request);
+
+/// Row of a channel of an image, which is not `all`.
+Statistics row_of(const ChannelAnalysis& channel, const Analysis& image, const Percentiles& percentiles);
 
 }  // namespace gpuhist::core

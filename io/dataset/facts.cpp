@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "gpuhist/columns.hpp"
+#include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -46,7 +47,7 @@ Facts facts_of(const Summary& summary) {
     Facts facts;
     for (const DepthSummary& depth : summary.depths())
         for (const ChannelSummary& channel : depth.channels)
-            facts[{depth.depth, channel.channel}] = facts_of(depth, channel);
+            add(facts[{depth.depth, csv_field(channel_name(channel))}], facts_of(depth, channel));
     return facts;
 }
 
@@ -64,7 +65,7 @@ std::string difference(const Facts& found, const Facts& wanted) {
     for (const auto& [place, facts] : all) {
         const ChannelFacts a = in(found, place), b = in(wanted, place);
         if (a == b) continue;
-        const std::string start = std::string(to_string(place.first)) + " " + to_string(place.second) + ": ";
+        const std::string start = std::string(to_string(place.first)) + " " + place.second + ": ";
         const auto differ = [&](const char* what, std::uint64_t one, std::uint64_t other) {
             return start + what + " " + std::to_string(one) + " and " + std::to_string(other);
         };
@@ -81,17 +82,17 @@ std::string difference(const Facts& found, const Facts& wanted) {
     return {};
 }
 
-RowFacts::RowFacts(const Percentiles& percentiles) {
+RowFacts::RowFacts(const StatisticsRequest& asked) {
     constexpr std::array<std::string_view, fields> names{"depth", "channel", "pixels", "nan",   "inf",
                                                          "min",   "max",     "masked", "nodata"};
-    for (const Column& column : columns(percentiles, ColumnFile::stats)) {
+    for (const Column& column : columns(asked, ColumnFile::stats)) {
         const auto known = std::find(names.begin(), names.end(), column.name);
         columns_.push_back(known == names.end() ? std::nullopt
                                                 : std::optional(static_cast<Field>(known - names.begin())));
     }
 }
 
-bool RowFacts::add(std::string_view row, std::optional<Channel> of) {
+bool RowFacts::add(std::string_view row) {
     std::array<std::string_view, fields> found{};
     row.remove_suffix(row.empty() ? 0 : 1);  // its LF
     std::size_t start = 0, column = 0;
@@ -105,18 +106,17 @@ bool RowFacts::add(std::string_view row, std::optional<Channel> of) {
         start = end + 1;
     }
     if (column != columns_.size()) return false;
-    for (int i = 0; i < channel_names && !of; ++i)
-        if (found[channel] == to_string(static_cast<Channel>(i))) of = static_cast<Channel>(i);
     const auto type = std::find_if(std::begin(all_depths), std::end(all_depths),
                                    [&](const DepthTraits& traits) { return found[depth] == traits.name; });
     ChannelFacts facts;
     facts.images = 1;
-    if (!of || type == std::end(all_depths) || !read_number(found[pixels], facts.pixels) ||
+    if (found[channel].empty() || type == std::end(all_depths) || !read_number(found[pixels], facts.pixels) ||
         !read_number(found[masked], facts.masked) || !read_number(found[nodata], facts.nodata) ||
         !read_number(found[nan], facts.nan) || !read_number(found[inf], facts.infinite) ||
         !read_number(found[min], facts.minimum) || !read_number(found[max], facts.maximum))
         return false;
-    if (*of != Channel::all) io::add(all_[{type->depth, *of}], facts);  // made of the others
+    if (found[channel] != to_string(Channel::all))  // made of the others
+        io::add(all_[{type->depth, std::string(found[channel])}], facts);
     return true;
 }
 

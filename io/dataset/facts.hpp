@@ -24,9 +24,9 @@ std::string difference(const Facts& found, const Facts& wanted);
 /// Facts of rows of stats.csv.
 class RowFacts {
   public:
-    explicit RowFacts(const Percentiles& percentiles);
-    /// Adds a row, which says of what channel it is unless `channel` does. Returns false where it is no such row.
-    bool add(std::string_view row, std::optional<Channel> channel);
+    explicit RowFacts(const StatisticsRequest& asked);
+    /// Adds a row. Returns false where it is no such row.
+    bool add(std::string_view row);
     const Facts& all() const { return all_; }
 
   private:

@@ -52,7 +52,7 @@ FrequencyFile::~FrequencyFile() {
     if (file_ >= 0) close(file_);
 }
 
-/// Opens what is to be written: a new file, or the one that is there.
+/// Opens the file for writing: a new one, or the existing one.
 void FrequencyFile::open(bool there) {
     if (file_ >= 0) return;
     if (use_ == Use::temporary) {
@@ -185,7 +185,7 @@ void FrequencyFile::resume(std::uint64_t bytes) {
     if (bytes == 0) return;
     std::error_code failure;
     if (const auto there = fs::file_size(path_, failure); failure || there < bytes)
-        fail(path_.string(), "is not what the checkpoint says of it: start anew without --resume");
+        fail(path_.string(), "differs from the checkpoint: start again without --resume");
     written_.clear();
     end_ = synced_ = bytes;
     open(true);

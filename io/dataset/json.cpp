@@ -51,7 +51,7 @@ ReadJson JsonReader::parse(std::string_view text, const std::string& name) {
 
 const JsonReader& JsonReader::members(const std::vector<const char*>& names,
                                       const std::vector<const char*>& may_have) const {
-    if (!value_.is_object()) refuse("an object is wanted");
+    if (!value_.is_object()) refuse("expected an object");
     for (const char* name : names)
         if (!value_.contains(name)) refuse(std::string("'") + name + "' is missing");
     const auto lists = [](const std::vector<const char*>& list, const std::string& name) {
@@ -69,12 +69,12 @@ JsonReader JsonReader::operator[](const char* member) const {
 }
 
 void JsonReader::each(const std::function<void(const std::string&, const JsonReader&)>& visit) const {
-    if (!value_.is_object()) refuse("an object is wanted");
+    if (!value_.is_object()) refuse("expected an object");
     for (const auto& item : value_.items()) visit(item.key(), {item.value(), place_ + "/" + item.key()});
 }
 
 std::size_t JsonReader::size() const {
-    if (!value_.is_array()) refuse("an array is wanted");
+    if (!value_.is_array()) refuse("expected an array");
     return value_.size();
 }
 
@@ -92,24 +92,24 @@ std::uint64_t JsonReader::whole(std::uint64_t most) const {
         const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
         if (status != std::errc() || end != digits.data() + digits.size() || number < exact_numbers ||
             std::to_string(number) != digits)
-            refuse("a whole number is wanted, in quotes from 2^53 on");
+            refuse("expected a whole number, in quotes from 2^53 on");
     }
     if (number > most) refuse(std::to_string(number) + " is more than " + std::to_string(most));
     return number;
 }
 
 double JsonReader::number() const {
-    if (!value_.is_number() || !std::isfinite(value_.get<double>())) refuse("a number is wanted");
+    if (!value_.is_number() || !std::isfinite(value_.get<double>())) refuse("expected a number");
     return value_.get<double>();
 }
 
 bool JsonReader::truth() const {
-    if (!value_.is_boolean()) refuse("true or false is wanted");
+    if (!value_.is_boolean()) refuse("expected true or false");
     return value_.get<bool>();
 }
 
 const std::string& JsonReader::text() const {
-    if (!value_.is_string()) refuse("a string is wanted");
+    if (!value_.is_string()) refuse("expected a string");
     return value_.get_ref<const std::string&>();
 }
 
@@ -121,7 +121,7 @@ std::string JsonReader::bytes() const {
         unsigned byte = 0;
         const std::size_t pair = std::min<std::size_t>(2, hex.size() - i);
         const auto [end, status] = std::from_chars(hex.data() + i, hex.data() + i + pair, byte, 16);
-        if (status != std::errc() || end != hex.data() + i + 2) refuse("two hexadecimal digits per byte are wanted");
+        if (status != std::errc() || end != hex.data() + i + 2) refuse("expected two hexadecimal digits per byte");
         bytes += static_cast<char>(byte);
     }
     if (is_utf8(bytes)) refuse("bytes that are UTF-8 are written as a string");
@@ -139,7 +139,7 @@ void JsonReader::refuse(const std::string& what) const {
 }
 
 Range read_range(const JsonReader& value) {
-    if (value.size() != 2) value.refuse("two numbers are wanted");
+    if (value.size() != 2) value.refuse("expected two numbers");
     const Range range{value[std::size_t{0}].number(), value[1].number()};
     if (!(range.lower < range.upper)) value.refuse("the lower number comes first");
     return range;

@@ -25,16 +25,16 @@ bool is_utf8(std::string_view bytes);
 /// Bytes of any value: a string where they are UTF-8, else {"hex": "…"}.
 Json byte_string(const std::string& bytes);
 
-/// Value and its place. Every function throws IoError with both where the value is not what is asked for.
+/// Value and its place. Every function throws IoError with both if the value has another type or range than expected.
 class JsonReader {
   public:
-    /// The root of a text; `name` is for messages. Throws IoError for what is no JSON.
+    /// Root of a text. `name` is for messages. Throws IoError if the text is not JSON.
     static ReadJson parse(std::string_view text, const std::string& name);
     JsonReader(const ReadJson& value, std::string place) : value_(value), place_(std::move(place)) {}
 
     /// The object has these members and no others.
     const JsonReader& members(std::initializer_list<const char*> names) const { return members(std::vector(names)); }
-    /// The object has these members, no others but those that it may have.
+    /// Checks that the object has these members, and otherwise only members that it may have.
     const JsonReader& members(const std::vector<const char*>& names,
                               const std::vector<const char*>& may_have = {}) const;
     bool has(const char* member) const { return value_.is_object() && value_.contains(member); }
@@ -43,6 +43,8 @@ class JsonReader {
     void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;
     bool is_null() const { return value_.is_null(); }
     bool is_text() const { return value_.is_string(); }
+    bool is_number() const { return value_.is_number(); }
+    bool is_truth() const { return value_.is_boolean(); }
 
     std::size_t size() const;  ///< of an array
     JsonReader operator[](std::size_t element) const;

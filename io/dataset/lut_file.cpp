@@ -23,7 +23,7 @@ constexpr std::array<const char*, count> names_of(const Traits (&all)[count]) {
 constexpr auto depths = names_of(all_depths);
 constexpr auto modes = names_of(all_normalize_modes);
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
-constexpr std::string_view copies_start = ", copies ";
+constexpr std::string_view copies_start = ", copies ", fill_start = ", fill ";
 constexpr std::size_t float_bins = 65536;  // that equalize gives f32
 
 /// The first line is about those below it, so that a file cut short has it still.
@@ -83,8 +83,8 @@ class TablesReader {
         if (line_.substr(0, checksum_start.size()) == checksum_start) {
             if (line_ != checksum_line(rest_))
                 refuse(
-                    "the checksum is not that of the lines below: the file is damaged, or edited, and then this line "
-                    "has to go");
+                    "the checksum differs from the lines below: the file is damaged; if you edited it, delete this "
+                    "line");
             next();
         }
         do {
@@ -121,12 +121,12 @@ class TablesReader {
             line_.remove_prefix(expected.size());
             return i;
         }
-        refuse(quoted(start) + " and one of " + known + " are wanted");
+        refuse("expected " + quoted(start) + " and one of " + known);
     }
 
     LutSet read_tables() {
         LutSet tables;
-        if (!more_) refuse("'# gpuhist tables: depth …' is wanted, and the file ends");
+        if (!more_) refuse("'# gpuhist tables: depth …' is expected, but the file ends");
         tables.depth = static_cast<Depth>(take("# gpuhist tables: depth ", depths));
         tables.mode = static_cast<NormalizeMode>(take(", mode ", modes));
         tables.joint = take(", channels ", joints) == 1;
@@ -139,13 +139,28 @@ class TablesReader {
                 refuse(std::string("a table of ") + to_string(tables.depth) + " makes no copies of " +
                        to_string(*tables.copies) + ", for which it has too few digits");
         }
-        if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
+        if (line_.substr(0, fill_start.size()) == fill_start) {
+            line_.remove_prefix(fill_start.size());
+            read_fill(tables);
+        }
+        if (!line_.empty()) refuse("unexpected text: " + quoted(line_));
         read_header(tables);
         const DepthTraits& traits = traits_of(tables.depth);
         if (traits.counting != Counting::values) read_formula_rows(tables);
         for (std::uint32_t code = 0; code < traits.values; ++code) read_row(tables, row_of_code(tables.depth, code));
         next();
         return tables;
+    }
+
+    /// Takes the value that stands for nodata off the line, to its end.
+    void read_fill(LutSet& tables) {
+        double fill = 0;
+        const char* const end = line_.data() + line_.size();
+        const auto read = std::from_chars(line_.data(), end, fill);
+        if (read.ec != std::errc() || read.ptr != end) refuse(quoted(line_) + " is neither a number nor nan");
+        if (const std::string refusal = fill_refusal(tables.copy_depth(), fill); !refusal.empty()) refuse(refusal);
+        tables.fill = fill;
+        line_ = {};
     }
 
     void read_header(LutSet& tables) {
@@ -164,9 +179,8 @@ class TablesReader {
             for (Channel channel : layout) tables.luts.push_back({channel, {}});
             return;
         }
-        refuse(
-            "a header '" + first + "', then " +
-            (tables.joint ? "'gray', 'all' or both is wanted" : "'gray', 'red,green,blue' or all of them is wanted"));
+        refuse("expected a header '" + first + "', then " +
+               (tables.joint ? "'gray', 'all' or both" : "'gray', 'red,green,blue' or all of them"));
     }
 
     /// Fields of the next row, the name first.
@@ -174,7 +188,7 @@ class TablesReader {
         next();
         const auto fields = split(line_);
         if (!more_ || fields[0] != name)
-            refuse("the row of " + std::string(first_column(tables)) + " " + name + " is wanted");
+            refuse("expected the row of " + std::string(first_column(tables)) + " " + name);
         if (fields.size() != 1 + tables.luts.size())
             refuse(std::to_string(fields.size()) + " fields, the header has " + std::to_string(1 + tables.luts.size()));
         return fields;
@@ -186,17 +200,17 @@ class TablesReader {
         const char* end = field.data() + field.size();
         const auto read = std::from_chars(field.data(), end, number);
         if (read.ec != std::errc() || read.ptr != end || !(number - number == 0))
-            refuse(quoted(field) + " is no number in " + (sizeof(Number) == sizeof(float) ? "single" : "double") +
+            refuse(quoted(field) + " is not a number in " + (sizeof(Number) == sizeof(float) ? "single" : "double") +
                    " precision");
     }
 
     void read_fraction(std::string_view field, float& number) const {
         read_number(field, number);
-        if (!(number >= 0 && number <= 1)) refuse(quoted(field) + " is no number from 0 to 1");
+        if (!(number >= 0 && number <= 1)) refuse(quoted(field) + " is not a number from 0 to 1");
     }
 
-    /// Rows of a table of samples that are not counted by value, held to what validate() of the library asks, so that
-    /// messages name the line.
+    /// Rows of a table for samples that are not counted by value. They are checked by the rules of validate() of the
+    /// library, so that messages can name the line.
     void read_formula_rows(LutSet& tables) {
         const auto read = [&](const char* name, auto member) {
             const auto fields = row_of(tables, name);
@@ -256,8 +270,10 @@ class TablesReader {
                 const auto read = std::from_chars(field.data(), end, number);
                 if (read.ec != std::errc() || read.ptr != end || number < lowest || number > top ||
                     field.substr(0, 2) == "-0")
-                    refuse(quoted(field) + " is no whole number from " + std::to_string(lowest) + " to " +
+                    refuse(quoted(field) + " is not a whole number from " + std::to_string(lowest) + " to " +
                            std::to_string(top));
+                if (tables.fill && !traits_of(tables.depth).floating && static_cast<double>(number) == *tables.fill)
+                    refuse(quoted(field) + " stands for nodata");
                 tables.luts[i].values.push_back(static_cast<float>(number));
             }
         }
@@ -279,6 +295,7 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
         lines.append(", channels ").append(joints[one.joint]);
         if (one.copy_depth() != normalized_depth(one.depth, one.mode))
             lines.append(copies_start).append(to_string(one.copy_depth()));
+        if (one.fill) lines.append(fill_start).append(shortest(*one.fill));
         lines += '\n';
         const auto row = [&](const std::string& name, auto field) {
             lines += name;

@@ -60,6 +60,8 @@ std::string manifest_line(const ListedInput& input) {
         {"path", byte_string(input.path)}, {"name", byte_string(input.name)}, {"group", byte_string(input.group)}};
     if (input.bytes) value["bytes"] = whole_number(*input.bytes);
     if (input.modified) value["modified"] = whole_number(*input.modified);
+    if (input.mask_bytes) value["mask_bytes"] = whole_number(*input.mask_bytes);
+    if (input.mask_modified) value["mask_modified"] = whole_number(*input.mask_modified);
     if (!input.etag.empty()) value["etag"] = byte_string(input.etag);
     if (input.failure)
         value["error"] = Json{{"kind", to_string(input.failure->kind())}, {"text", byte_string(input.failure->what())}};
@@ -71,7 +73,7 @@ ListedInput parse_manifest_line(std::string_view line, const std::string& place)
     const JsonReader value(root, place);
     ListedInput input;
     input.path = value["path"].bytes();
-    if (input.path.empty() || input.path.find('\0') != input.path.npos) value["path"].refuse("this is no path");
+    if (input.path.empty() || input.path.find('\0') != input.path.npos) value["path"].refuse("not a path");
     input.name = name_below(input.path);
     input.group = directory_of(input.path);
     value.each([&](const std::string& member, const JsonReader& of) {
@@ -84,6 +86,10 @@ ListedInput parse_manifest_line(std::string_view line, const std::string& place)
             input.bytes = of.whole(std::uint64_t{1} << 53);
         else if (member == "modified")
             input.modified = of.whole();
+        else if (member == "mask_bytes")
+            input.mask_bytes = of.whole(std::uint64_t{1} << 53);
+        else if (member == "mask_modified")
+            input.mask_modified = of.whole();
         else if (member == "etag")
             input.etag = of.bytes();
         else if (member == "error")
@@ -130,8 +136,8 @@ Manifest::Manifest(fs::path path) : path_(std::move(path)) {
     const auto [line, size] = read_last_line(path_);
     const std::string start = std::string("{\"format\":\"") + format + '"';
     if (line.compare(0, start.size(), start) != 0)
-        fail(name, std::string("this is no whole manifest: its last line does not begin with ") + start +
-                       "; 'gpuhist manifest' makes one, with --lines of lines that are there");
+        fail(name, std::string("not a complete manifest: its last line does not begin with ") + start +
+                       "; 'gpuhist manifest' makes one, with --lines from existing lines");
     check_seal(line, name);
     const ReadJson root = JsonReader::parse(line, name);
     const JsonReader value(root, name), blocks = value["blocks"];
@@ -141,13 +147,13 @@ Manifest::Manifest(fs::path path) : path_(std::move(path)) {
     std::uint64_t place = 0, inputs = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const JsonReader one = blocks[i];
-        if (one.size() != 4) one.refuse("four numbers are wanted");
+        if (one.size() != 4) one.refuse("expected four numbers");
         ManifestBlock block{one[std::size_t{0}].whole(), one[1].whole(), one[2].whole(), 0};
         if (block.inputs == 0 || block.bytes < block.inputs || block.weight < block.inputs * own_weight)
-            one.refuse("this is no block of lines");
+            one.refuse("not a block of lines");
         const std::string& digits = one[3].text();
         block.checksum = digits.empty() ? 0 : std::strtoull(digits.c_str(), nullptr, 16);
-        if (checksum_text(block.checksum) != digits) one.refuse("this is no checksum");
+        if (checksum_text(block.checksum) != digits) one.refuse("not a checksum");
         places_.push_back(place);
         place += block.bytes;
         inputs += block.inputs;
@@ -157,7 +163,7 @@ Manifest::Manifest(fs::path path) : path_(std::move(path)) {
     if (inputs != inputs_) value["inputs"].refuse("the blocks have " + std::to_string(inputs) + " lines");
     if (place + line.size() != size)
         fail(name,
-             "it was changed since it was made: it has " + std::to_string(size) + " bytes, and not " +
+             "it was changed after it was made: it has " + std::to_string(size) + " bytes instead of " +
                  std::to_string(place + line.size()),
              IoError::Kind::damaged);
 }
@@ -170,8 +176,8 @@ std::string Manifest::read_block(std::size_t number) const {
     text.resize(read_at(file.get(), text.data(), text.size(), places_[number], name));
     if (text.size() != block.bytes || io::checksum(text) != block.checksum)
         fail(name,
-             "it was changed since it was made: the checksum of the bytes from " + std::to_string(places_[number]) +
-                 " on is another",
+             "it was changed after it was made: the checksum from byte " + std::to_string(places_[number]) +
+                 " on differs",
              IoError::Kind::damaged);
     return text;
 }

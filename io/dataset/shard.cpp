@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 11";
+constexpr const char* format = "gpuhist part 13";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -77,12 +77,12 @@ StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files, Re
             parts.refuse("a group has from 1 to " + std::to_string(StoredGroups::most_parts - 1) + " parts");
         for (std::size_t k = 0; k < parts.size(); ++k) {
             const JsonReader part = parts[k], runs = part[1];
-            if (part.size() != 2) part.refuse("a place and runs of values are wanted");
+            if (part.size() != 2) part.refuse("expected a place and runs of values");
             const auto [place, bytes] = read_place(part[std::size_t{0}], files, limits);
             StoredSummary stored{place, bytes, {}};
             for (std::size_t r = 0; r < runs.size(); ++r) {
                 const JsonReader run = runs[r];
-                if (run.size() != 2 || run[1].is_text()) run.refuse("a depth and a place are wanted");
+                if (run.size() != 2 || run[1].is_text()) run.refuse("expected a depth and a place");
                 stored.runs.push_back(read_run(run[1], depth_named(run[std::size_t{0}]), files, limits));
             }
             groups.add(name, std::move(stored));
@@ -97,7 +97,7 @@ Json lines_value(const std::optional<LineRange>& lines) {
 
 std::optional<LineRange> read_lines(const JsonReader& value, std::uint64_t inputs) {
     if (value.is_null()) return std::nullopt;
-    if (value.size() != 2) value.refuse("two numbers are wanted");
+    if (value.size() != 2) value.refuse("expected two numbers");
     const LineRange lines{value[std::size_t{0}].whole(), value[1].whole(inputs)};
     if (lines.first > lines.end) value.refuse("the first line comes before the end");
     return lines;
@@ -106,7 +106,7 @@ std::optional<LineRange> read_lines(const JsonReader& value, std::uint64_t input
 Json notes_value(const Notes& notes) {
     Json list = Json::array();
     for (const auto& [subject, note] : notes.all())
-        list.push_back(Json{{"subject", subject},
+        list.push_back(Json{{"subject", byte_string(subject)},
                             {"index", whole_number(note.index)},
                             {"path", byte_string(note.path)},
                             {"text", byte_string(note.text)},
@@ -119,7 +119,7 @@ Notes read_notes(const JsonReader& list) {
     std::string last;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const JsonReader value = list[i].members({"subject", "index", "path", "text", "count"});
-        const std::string& subject = value["subject"].text();
+        const std::string subject = value["subject"].bytes();
         if (subject <= last) value["subject"].refuse("subjects are in byte order, each once");
         last = subject;
         notes.add(subject,
@@ -135,10 +135,10 @@ void check_format(std::string_view json, const std::string& name) {
     found = found.substr(0, std::min<std::size_t>(found.find('"'), 40));
     if (found == format) return;
     if (found.substr(0, 13) != "gpuhist part ")
-        throw IoError(name + ": this is no shard: it does not begin with '" + std::string(start) + format + "\"'");
+        throw IoError(name + ": not a part file: it does not begin with '" + std::string(start) + format + "\"'");
     throw IoError(name + ": its format is '" + std::string(found) +
-                  "', which another version of gpuhist wrote, while this one reads '" + format +
-                  "': run this shard again, or merge with that version");
+                  "', which another version of gpuhist wrote; this one reads '" + format +
+                  "': run this part again, or merge with that version");
 }
 
 /// Shard of a name like "part-3-of-7.json", and nothing else.
@@ -152,7 +152,7 @@ std::optional<ShardId> shard_of_file_name(const std::string& name) {
     return second.ec == std::errc() && name == shard_file_name(id) ? std::optional(id) : std::nullopt;
 }
 
-/// Numbers of the shards of which there are `count` that the K-th of M takes, the last one included.
+/// Numbers of those of the `count` shards that the K-th of M takes, including the last one.
 std::pair<std::uint64_t, std::uint64_t> numbers_of(const std::optional<ShardId>& joined, std::uint64_t count) {
     if (!joined) return {1, count};
     return {(joined->number - 1) * count / joined->count + 1, joined->number * count / joined->count};
@@ -234,7 +234,7 @@ PlotRequest read_plots(const JsonReader& value) {
     return plots;
 }
 
-/// Checks what all shards of a run have in common.
+/// Checks the facts that all shards of a run must have in common.
 void check_same_run(const ShardFile& a, const ShardFile& b) {
     if (a.shard.id.count != b.shard.id.count)
         refuse_pair(a, b,
@@ -250,7 +250,7 @@ void check_same_run(const ShardFile& a, const ShardFile& b) {
     }
     const HistogramOptions &first = a.shard.histogram, &second = b.shard.histogram;
     if (a.shard.options.size() != b.shard.options.size() || first.bins != second.bins || first.range != second.range ||
-        !(a.shard.plots == b.shard.plots) || !(a.shard.percentiles == b.shard.percentiles))
+        !(a.shard.plots == b.shard.plots) || !(a.shard.asked() == b.shard.asked()))
         refuse_pair(a, b, "their options differ");
     if (a.shard.inputs != b.shard.inputs)
         refuse_pair(
@@ -268,7 +268,7 @@ void check_lines(const std::vector<ShardFile>& files, bool all) {
         const auto [first, end] = *file.shard.id.lines;
         if (first != next)
             refuse_pair(before ? *before : file, file,
-                        "line " + std::to_string(next + 1) + " of their manifest is to follow, but line " +
+                        "line " + std::to_string(next + 1) + " of their manifest should follow, but line " +
                             std::to_string(first + 1) + " does");
         before = &file;
         next = end;
@@ -307,18 +307,17 @@ struct CheckedRows {
     RowCounts counts;
 
     explicit CheckedRows(const ShardFile& of)
-        : rows(of.rows_path, of.shard.rows_file, of.shard.percentiles),
+        : rows(of.rows_path, of.shard.rows_file, of.shard.asked()),
           file(of),
           shard(of.shard),
-          facts(of.shard.percentiles),
+          facts(of.shard.asked()),
           more(rows.next()) {
         check();
     }
     void advance() {
         const ColumnFile table = rows.table();
         ++counts[table];
-        if (table == ColumnFile::stats && !facts.add(rows.row(), rows.channel()))
-            rows.refuse("this is no row of stats.csv");
+        if (table == ColumnFile::stats && !facts.add(rows.row())) rows.refuse("not a row of stats.csv");
         const std::uint64_t last = rows.index();
         more = rows.next();
         check();
@@ -353,8 +352,7 @@ bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors) {
     const auto pages = shard.options.find("--pages");
     if (pages == shard.options.end() || pages->second.empty()) return false;
     std::uint64_t all = errors;
-    for (const DepthSummary& depth : whole.depths())
-        for (const ChannelSummary& channel : depth.channels) all += is_first(channel.channel) ? channel.images : 0;
+    for (const DepthSummary& depth : whole.depths()) all += depth.images;
     return all > 1;
 }
 
@@ -381,6 +379,7 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"rows_file", Json{{"bytes", whole_number(shard.rows_file.bytes)}, {"blocks", shard.rows_file.blocks}}},
                {"options", Json::object()},
                {"percentiles", Json::array()},
+               {"clip_sigma", shard.clip_sigma ? Json(*shard.clip_sigma) : Json(nullptr)},
                {"histogram", Json::object()},
                {"plots", Json::object()},
                {"groups", Json::array()},
@@ -415,7 +414,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     value.members({"format", "part", "parts", "lines", "inputs", "inputs_hash", "rows", "rows_file", "options",
-                   "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
+                   "percentiles", "clip_sigma", "histogram", "plots", "groups", "stored", "notes", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -433,6 +432,10 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { shard.options[option] = text.bytes(); });
     shard.percentiles = read_percentiles(value["percentiles"]);
+    if (const JsonReader sigma = value["clip_sigma"]; !sigma.is_null()) {
+        shard.clip_sigma = sigma.number();
+        if (!(*shard.clip_sigma > 0)) sigma.refuse("clip_sigma is over 0");
+    }
     const JsonReader histogram = value["histogram"].members({"bins", "range"});
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
@@ -502,7 +505,7 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     if (files.empty()) {
         std::string names;
         for (const fs::path& directory : directories) names += (names.empty() ? "" : ", ") + directory.string();
-        throw IoError(names + ": no part-K-of-N.json" + (joined ? " that is wanted" : ""));
+        throw IoError(names + ": no part-K-of-N.json" + (joined ? " of that part" : ""));
     }
     ShardSet shards;
     for (auto& [number, file] : files) shards.files.push_back(std::move(file));

@@ -17,37 +17,23 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
-/// The word of stats where bands have names of their own, per channel.
-const std::vector<std::string>& files_of_bands() {
-    static const std::vector<std::string> words = [] {
-        std::vector<std::string> all;
-        for (int i = 0; i < channel_names; ++i)
-            all.push_back(std::string("stats ") + to_string(static_cast<Channel>(i)));
-        return all;
-    }();
-    return words;
-}
-
-/// Columns that stand before those of a table.
+/// Columns before those of a table.
 std::vector<Column> first_columns(ColumnFile table) {
     const auto bit = static_cast<std::uint8_t>(table);
     return {{"index", "1", ColumnType::integer, "The input's index.", "gpuhist", "shards", bit, false,
              [](const ColumnRow& row, const Column&) -> ColumnValue { return row.index; }},
             {"file", "none", ColumnType::text, "The row's table.", "gpuhist", "shards", bit, false,
-             [](const ColumnRow& row, const Column& column) -> ColumnValue {
-                 const auto of = static_cast<ColumnFile>(column.files);
-                 if (of == ColumnFile::stats && !row.bands->empty())
-                     return files_of_bands()[static_cast<std::size_t>(row.statistics->channel)];
-                 return traits_of(of).name;
+             [](const ColumnRow&, const Column& column) -> ColumnValue {
+                 return traits_of(static_cast<ColumnFile>(column.files)).name;
              }}};
 }
 
 }  // namespace
 
-std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
+std::unique_ptr<Sink> make_shard_sink(const StatisticsRequest& asked) {
     std::vector<Table> all;
     for (const TableTraits& traits : input_tables()) {
-        std::vector<Column>& columns = all.emplace_back(traits.table, percentiles).columns;
+        std::vector<Column>& columns = all.emplace_back(traits.table, asked).columns;
         const std::vector<Column> first = first_columns(traits.table);
         columns.insert(columns.begin(), first.begin(), first.end());
     }
@@ -80,7 +66,7 @@ class ShardRows::Blocks {
         if (number >= digits.size() / checksum_digits ||
             digits.substr(number * checksum_digits, checksum_digits) != checksum_text(checksum(block_)))
             refuse("it is damaged from byte " + std::to_string(place_ - block_.size()) +
-                   " on: the checksum of this block is another than the shard file says");
+                   " on: the checksum of this block differs from the shard file");
         return true;
     }
     [[noreturn]] void refuse(const std::string& what) const {
@@ -95,10 +81,9 @@ class ShardRows::Blocks {
     std::uint64_t place_ = 0;  ///< in the file, behind the block
 };
 
-ShardRows::ShardRows(const fs::path& path, FileChecksums checksums, const Percentiles& percentiles)
+ShardRows::ShardRows(const fs::path& path, FileChecksums checksums, const StatisticsRequest& asked)
     : name_(path.string()), blocks_(std::make_unique<Blocks>(path, std::move(checksums))) {
-    if (!read_record() || row_ != make_shard_sink(percentiles)->begin())
-        refuse("this is not the header of a shard's rows");
+    if (!read_record() || row_ != make_shard_sink(asked)->begin()) refuse("this is not the header of a shard's rows");
 }
 ShardRows::~ShardRows() = default;
 ShardRows::ShardRows(ShardRows&&) noexcept = default;
@@ -107,21 +92,15 @@ ShardRows& ShardRows::operator=(ShardRows&&) noexcept = default;
 bool ShardRows::next() {
     if (!read_record()) return false;
     std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
-    const auto take = [&](const std::string& file) {
+    const auto take = [&](const char* file) {
         const std::string start = std::to_string(index_) + ',' + file + ',';
         if (row_.compare(0, start.size(), start) != 0) return false;
         start_ = start.size();
         return true;
     };
-    channel_.reset();
     for (const TableTraits& traits : input_tables()) {
         table_ = traits.table;
         if (take(traits.name)) return true;
-    }
-    table_ = ColumnFile::stats;
-    for (int i = 0; i < channel_names; ++i) {
-        channel_ = static_cast<Channel>(i);
-        if (take(files_of_bands()[static_cast<std::size_t>(i)])) return true;
     }
     std::string names;
     const auto& tables = input_tables();

@@ -16,7 +16,6 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::uint32_t most_bins = 1U << 24;
-constexpr int words = PowerSums::words;
 
 /// Runs [first value, count, count, …] of counts that are not zero.
 Json runs(const std::vector<std::uint64_t>& counts) {
@@ -50,7 +49,8 @@ std::vector<std::uint64_t> read_runs(const JsonReader& list, std::size_t bins, R
     return counts;
 }
 
-void negate(PowerSums::Integer& value) {
+template <std::size_t words>
+void negate(std::array<std::uint64_t, words>& value) {
     bool carry = true;
     for (std::uint64_t& word : value) {
         word = ~word + (carry ? 1 : 0);
@@ -59,12 +59,14 @@ void negate(PowerSums::Integer& value) {
 }
 
 /// Hexadecimal digits of the magnitude without leading zeros, after the sign.
-std::string hexadecimal(PowerSums::Integer value) {
+template <std::size_t words>
+std::string hexadecimal(std::array<std::uint64_t, words> value) {
     const bool negative = value.back() >> 63 != 0;
     if (negative) negate(value);
     std::string text(negative ? 1 : 0, '-');
     bool leading = true;
-    for (int digit = 16 * words - 1; digit >= 0; --digit) {
+    for (std::size_t left = 16 * words; left > 0; --left) {
+        const std::size_t digit = left - 1;
         const auto nibble = value[digit / 16] >> (4 * (digit % 16)) & 15;
         leading = leading && nibble == 0 && digit > 0;
         if (!leading) text += "0123456789abcdef"[nibble];
@@ -72,10 +74,11 @@ std::string hexadecimal(PowerSums::Integer value) {
     return text;
 }
 
-PowerSums::Integer read_hexadecimal(const JsonReader& value) {
+template <std::size_t words>
+std::array<std::uint64_t, words> read_hexadecimal(const JsonReader& value) {
     const std::string& text = value.text();
     const std::size_t start = !text.empty() && text[0] == '-' ? 1 : 0;
-    PowerSums::Integer number{};
+    std::array<std::uint64_t, words> number{};
     bool valid = text.size() > start && text.size() - start <= 16 * words;
     for (std::size_t i = start; valid && i < text.size(); ++i) {
         const std::size_t place = text.size() - 1 - i, nibble = std::string_view("0123456789abcdef").find(text[i]);
@@ -83,7 +86,7 @@ PowerSums::Integer read_hexadecimal(const JsonReader& value) {
         if (valid) number[place / 16] |= std::uint64_t{nibble} << (4 * (place % 16));
     }
     if (start == 1) negate(number);
-    if (!valid || hexadecimal(number) != text) value.refuse("a whole number in hexadecimal digits is wanted");
+    if (!valid || hexadecimal(number) != text) value.refuse("expected a whole number in hexadecimal digits");
     return number;
 }
 
@@ -118,13 +121,13 @@ std::vector<std::byte> read_base64(const JsonReader& value) {
     int have = 0;
     for (const char digit : text) {
         const int number = values[static_cast<unsigned char>(digit)];
-        if (number < 0) value.refuse("Base64 is wanted");
+        if (number < 0) value.refuse("expected Base64");
         bits = bits << 6 | static_cast<std::uint32_t>(number);
         if ((have += 6) < 8) continue;
         have -= 8;
         bytes.push_back(static_cast<std::byte>(bits >> have));
     }
-    if (have == 6 || (bits & ((1U << have) - 1)) != 0) value.refuse("Base64 is wanted");  // bits left over
+    if (have == 6 || (bits & ((1U << have) - 1)) != 0) value.refuse("expected Base64");  // bits left over
     return bytes;
 }
 
@@ -175,7 +178,7 @@ FrequencyTable read_values(const JsonReader& value, Depth depth, const Frequency
 }
 
 Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, const FrequencyFile* file) {
-    Json value{{"channel", to_string(channel.channel)},
+    Json value{{"channel", byte_string(std::string(channel_name(channel)))},
                {"images", whole_number(channel.images)},
                {"samples", whole_number(channel.counted())},
                {"counts", runs(channel.counts)}};
@@ -194,23 +197,18 @@ Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, c
         value["power_sums"] = Json::array();
         for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
     }
-    if (traits.counting == Counting::values) return value;
-    value["values"] = summary.values_counted ? values_value(channel.values, file) : Json(nullptr);
+    if (traits.counting != Counting::values)
+        value["values"] = summary.values_counted ? values_value(channel.values, file) : Json(nullptr);
+    else if (channel.counts.empty())
+        value["values"] = values_value(channel.values, file);
     return value;
 }
 
 float read_float(const JsonReader& value) {
     const double number = value.number();
     if (static_cast<double>(static_cast<float>(number)) != number || (number == 0 && std::signbit(number)))
-        value.refuse("a number in single precision is wanted");
+        value.refuse("expected a number in single precision");
     return static_cast<float>(number);
-}
-
-Channel channel_named(const JsonReader& value) {
-    for (int i = 0; i < channel_names; ++i)
-        if (const auto channel = static_cast<Channel>(i); channel != Channel::all && value.text() == to_string(channel))
-            return channel;
-    value.refuse("'" + value.text() + "' is not known here");
 }
 
 ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files,
@@ -220,27 +218,33 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     std::vector<const char*> members{"channel", "images", "samples", "counts"};
     if (traits.floating) members.insert(members.end(), {"nan", "infinite", "below", "above"});
     if (traits.counting == Counting::bins) members.insert(members.end(), {"minimum", "maximum", "power_sums"});
-    if (traits.counting != Counting::values) members.push_back("values");
-    value.members(members, {"masked", "nodata"});
-    channel.channel = channel_named(value["channel"]);
+    std::vector<const char*> others{"masked", "nodata"};
+    const bool by_value = traits.counting == Counting::values;
+    (by_value ? others : members).push_back("values");
+    value.members(members, others);
+    channel.name = value["channel"].bytes();
+    channel.channel = channel_of(channel.name).value_or(Channel::named);
+    if (channel.channel != Channel::named) channel.name.clear();
     channel.images = value["images"].whole();
     if (value.has("masked")) channel.masked = value["masked"].whole();
     if (value.has("nodata")) channel.nodata = value["nodata"].whole();
     channel.pixels = value["samples"].whole() + channel.masked + channel.nodata;  // Summary refuses what passes 2^64
-    channel.counts = read_runs(value["counts"], bins, limits);
+    const bool sparse = by_value && value.has("values");
+    channel.counts = read_runs(value["counts"], sparse ? 0 : bins, limits);
     if (traits.floating) {
         channel.nan = value["nan"].whole();
         channel.infinite = value["infinite"].whole();
         channel.below = value["below"].whole();
         channel.above = value["above"].whole();
     }
-    if (traits.counting == Counting::values) return channel;
+    if (by_value && !sparse) return channel;
     if (traits.counting == Counting::bins) {
         channel.minimum = read_float(value["minimum"]);
         channel.maximum = read_float(value["maximum"]);
         const JsonReader sums = value["power_sums"];
-        if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
-        for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+        if (sums.size() != channel.power_sums.sums.size()) sums.refuse("expected four sums");
+        for (std::size_t k = 0; k < sums.size(); ++k)
+            channel.power_sums.sums[k] = read_hexadecimal<PowerSums::words>(sums[k]);
     }
     if (const JsonReader values = value["values"]; !values.is_null())
         channel.values = read_values(values, depth, files, limits);
@@ -260,24 +264,33 @@ namespace {
 DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     DepthSummary summary;
     summary.depth = depth_named(value["depth"]);
+    summary.images = value["images"].whole();
     summary.white.reset();
     if (const JsonReader white = value["white"]; !white.is_null()) summary.white = white.number();
     const DepthTraits& traits = traits_of(summary.depth);
     std::size_t bins = traits.values;
     if (traits.counting == Counting::bins) {
-        value.members({"depth", "white", "bins", "range", "upper_closed", "detail", "channels"});
+        value.members({"depth", "images", "white", "bins", "range", "upper_closed", "detail", "channels"},
+                      {"weighted", "measures"});
         bins = value["bins"].whole(most_bins);
         summary.upper_closed = value["upper_closed"].truth();
         summary.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
         if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
-        value.members({"depth", "white", "channels"}, {"weighted"});
-        if (value.has("weighted")) summary.weighted = value["weighted"].truth();
+        value.members({"depth", "images", "white", "channels"}, {"weighted", "measures"});
         if (traits.counting == Counting::values) summary.range = counted_range(traits);
     }
+    if (value.has("weighted")) summary.weighted = value["weighted"].truth();
+    if (value.has("measures")) {
+        const JsonReader measures = value["measures"];
+        for (std::size_t i = 0; i < measures.size(); ++i) {
+            const JsonReader one = measures[i];
+            one.members({"column", "images", "minimum", "maximum", "sum"});
+            summary.measures.push_back({one["column"].text(), one["images"].whole(), one["minimum"].number(),
+                                        one["maximum"].number(), read_hexadecimal<MeasureSummary::words>(one["sum"])});
+        }
+    }
     const JsonReader channels = value["channels"];
-    constexpr int most = channel_names - 1;  // `all` is none
-    if (channels.size() > most) channels.refuse("there are at most " + std::to_string(most) + " channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
         summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files, limits));
     if (traits.counting == Counting::values) return summary;
@@ -291,9 +304,11 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, Re
 }  // namespace
 
 Json summary_value(const Summary& summary, const FrequencyFile* file) {
-    Json depths = Json::array();
+    Json list = Json::array();
     for (const DepthSummary& one : summary.depths()) {
-        Json value{{"depth", to_string(one.depth)}, {"white", one.white ? Json(*one.white) : Json(nullptr)}};
+        Json value{{"depth", to_string(one.depth)},
+                   {"images", whole_number(one.images)},
+                   {"white", one.white ? Json(*one.white) : Json(nullptr)}};
         if (one.weighted) value["weighted"] = true;
         if (traits_of(one.depth).counting == Counting::bins) {
             value["bins"] = one.channels.front().counts.size();
@@ -301,12 +316,18 @@ Json summary_value(const Summary& summary, const FrequencyFile* file) {
             value["upper_closed"] = one.upper_closed;
             value["detail"] = one.detail == Detail::full ? "full" : "brief";
         }
+        for (const MeasureSummary& measure : one.measures)
+            value["measures"].push_back(Json{{"column", measure.column},
+                                             {"images", whole_number(measure.images)},
+                                             {"minimum", measure.minimum},
+                                             {"maximum", measure.maximum},
+                                             {"sum", hexadecimal(measure.sum)}});
         value["channels"] = Json::array();
         for (const ChannelSummary& channel : one.channels)
             value["channels"].push_back(channel_value(one, channel, file));
-        depths.push_back(std::move(value));
+        list.push_back(std::move(value));
     }
-    return depths;
+    return list;
 }
 
 void ReadLimits::take_counts(const JsonReader& place, std::size_t counts) {
@@ -327,7 +348,7 @@ std::uint64_t counts_bytes(const Summary& summary) {
 }
 
 Json place_value(std::uint64_t place, std::uint64_t bytes, const FrequencyFile* file) {
-    if (!file) throw InvalidArgument("summary: the file in which its runs of values lie is wanted");
+    if (!file) throw InvalidArgument("summary: expected the file in which its runs of values lie");
     return Json::array({whole_number(place), whole_number(bytes), checksum_text(file->checksum(place, bytes))});
 }
 
@@ -338,17 +359,17 @@ std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, cons
     if (value.size() != 3 || !files.runs) value.refuse("no such file of values belongs to this one");
     limits.take_stored(value, *files.runs, bytes);
     if (checksum_text(files.runs->checksum(place, bytes)) != checksum)
-        value.refuse(files.runs->path().string() + " is damaged: the checksum of these is another");
+        value.refuse(files.runs->path().string() + " is damaged: a checksum differs");
     return {place, bytes};
 }
 
 Summary read_summary(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     constexpr std::size_t most = std::size(all_depths);
     if (value.size() > most) value.refuse("there are at most " + std::to_string(most) + " depths");
-    std::vector<DepthSummary> depths;
-    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files, limits));
+    std::vector<DepthSummary> found;
+    for (std::size_t i = 0; i < value.size(); ++i) found.push_back(read_depth(value[i], files, limits));
     try {
-        return Summary(std::move(depths));
+        return Summary(std::move(found));
     } catch (const InvalidArgument& error) {
         value.refuse(error.what());
     }

@@ -14,7 +14,7 @@ namespace gpuhist::io {
 /// Runs of values that are not in memory lie in `file`.
 Json summary_value(const Summary& summary, const FrequencyFile* file);
 
-/// What a text may make its reader take: each byte of it stands for so much at most, whatever it says.
+/// Limits of the memory and the time that a text may take: so much per byte, whatever it contains.
 class ReadLimits {
   public:
     /// Memory that counts may take which lie in few runs: a text that asks for more is made longer by its writer.
@@ -37,10 +37,10 @@ std::uint64_t counts_bytes(const Summary& summary);
 /// Spaces that make a text with these counts long enough.
 std::string padding(std::size_t characters, std::uint64_t counts);
 
-/// [place, bytes, checksum] of what lies in a file.
+/// [place, bytes, checksum] of a run in a file.
 Json place_value(std::uint64_t place, std::uint64_t bytes, const FrequencyFile* file);
 
-/// Reads it, and checks what lies there: the place and the bytes.
+/// Reads it, and checks the data there: the place and the bytes.
 std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, const FrequencyFiles& files,
                                                    ReadLimits& limits);
 

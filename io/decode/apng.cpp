@@ -34,6 +34,7 @@ struct Animation {
     std::uint64_t width = 0, height = 0, bits = 0, color = 0;
     std::vector<Chunk> before;  ///< PLTE and tRNS, which all frames have
     bool transparent = false;   ///< there is a tRNS
+    std::uint64_t count = 0;    ///< of the frames
     std::vector<Frame> frames;
     std::string rest;  ///< why there may be more frames
     Kind rest_kind = Kind::damaged;
@@ -57,8 +58,9 @@ bool checksum_fails(const Bytes& file, const Chunk& chunk) {
            file.number(chunk.position + 8 + chunk.length, 4, Endian::big);
 }
 
-/// Reads what says how the frames lie: chunks' heads, and fcTL. Of a file in which nothing moves it reads no data.
-Animation read_animation(const Bytes& file) {
+/// Reads what says how the frames lie: chunks' heads, and fcTL; or, where nothing is kept, counts the frames. Of a file
+/// in which nothing moves it reads no data.
+Animation read_animation(const Bytes& file, bool kept = true) {
     Animation animation;
     const auto number = [&](std::uint64_t at, unsigned count) { return file.number(at, count, Endian::big); };
     animation.width = number(16, 4).value_or(0);
@@ -83,20 +85,23 @@ Animation read_animation(const Bytes& file) {
         } else if (is("acTL") && !data && length == 8 && whole) {
             claimed = *number(at, 4);
         } else if (is("PLTE") || is("tRNS")) {
-            if (!data) animation.before.push_back(chunk);
+            if (!data && kept) animation.before.push_back(chunk);
             animation.transparent = animation.transparent || (is("tRNS") && !data);
         } else if (is("IDAT")) {
             if (claimed == 0) return animation;
             data = true;
-            if (!hidden && animation.frames.size() == 1) animation.frames.front().data.push_back(chunk);
+            if (!hidden && animation.count == 1 && kept) animation.frames.front().data.push_back(chunk);
         } else if (is("fcTL")) {
             if (!whole) break;
             if (length != 26 || checksum_fails(file, chunk) || *number(at, 4) != sequence++) {
-                stop("the PNG's frame " + std::to_string(animation.frames.size() + 1) +
+                stop("the PNG's frame " + std::to_string(animation.count + 1) +
                      " has no sound fcTL chunk in its place");
-            } else if (animation.frames.size() == claimed) {
+            } else if (animation.count == claimed) {
                 ended = true;  // which viewers do not show
             } else {
+                hidden = hidden && data;
+                ++animation.count;
+                if (!kept) continue;
                 animation.frames.push_back({*number(at + 4, 4),
                                             *number(at + 8, 4),
                                             *number(at + 12, 4),
@@ -104,21 +109,21 @@ Animation read_animation(const Bytes& file) {
                                             *number(at + 24, 1),
                                             *number(at + 25, 1),
                                             {}});
-                hidden = hidden && data;
             }
         } else if (chunk.frame_data && length >= 4 && file.has(at, 4)) {
-            if (*number(at, 4) != sequence++ || animation.frames.empty()) {
+            if (*number(at, 4) != sequence++ || animation.count == 0) {
                 stop("the PNG's frames are out of order");
-            } else {
+            } else if (kept) {
                 animation.frames.back().data.push_back(chunk);
             }
         }
         file.let_go();
     }
+    if (claimed == 0) animation.count = 0;
     if (claimed == 0) animation.frames.clear();
-    if (animation.rest.empty() && claimed > animation.frames.size()) {
+    if (animation.rest.empty() && claimed > animation.count) {
         animation.rest = "the PNG claims " + std::to_string(claimed) + " frames, and " +
-                         std::to_string(animation.frames.size()) + " are there";
+                         std::to_string(animation.count) + " are there";
         if (!ended) animation.rest_kind = Kind::truncated;
     }
     return animation;
@@ -126,7 +131,8 @@ Animation read_animation(const Bytes& file) {
 
 // ---- composition ----
 
-/// Puts a picture over another, both with straight alpha: what is exact of each sample, rounded once, halves upwards.
+/// Puts a picture over another, both with straight alpha. Each sample is computed exactly and rounded once, with halves
+/// rounded up.
 template <class Sample>
 void blend_over_row(const Sample* from, Sample* to, int columns) {
     constexpr std::uint64_t top = std::numeric_limits<Sample>::max();
@@ -218,7 +224,7 @@ class ApngDecoder final : public FrameDecoder {
     }
 
   private:
-    /// Clears away what the last frame leaves no longer than it is shown.
+    /// Clears the last frame, if it is disposed of after it was shown.
     void dispose() {
         if (dispose_ == dispose_background) canvas_(disposed_).setTo(cv::Scalar::all(0));
         if (dispose_ == dispose_previous) before_.copyTo(canvas_(disposed_));
@@ -238,7 +244,7 @@ class ApngDecoder final : public FrameDecoder {
         }
     }
 
-    /// Decodes a frame as a PNG of its own. What is thrown has no name.
+    /// Decodes a frame as a PNG of its own. Exceptions have no name of a file.
     Image decode(const EncodedImage& file, const Frame& frame) const {
         std::vector<unsigned char> png;
         append(png, file.bytes.text(0, 8));
@@ -292,10 +298,11 @@ class ApngDecoder final : public FrameDecoder {
 }  // namespace
 
 void find_apng_frames(const Bytes& file, PageList& list) {
-    Animation animation = read_animation(file);
-    if (animation.frames.empty()) return;
+    Animation animation = read_animation(file, false);
+    if (animation.count == 0) return;
     list.animated = true;
-    list.pages.assign(animation.frames.size(), {animation.width, animation.height});
+    list.add(animation.count, {animation.width, animation.height});
+    if (!list.rest.empty()) return;
     list.rest = std::move(animation.rest);
     list.rest_kind = animation.rest_kind;
 }

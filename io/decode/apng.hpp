@@ -7,7 +7,7 @@
 
 namespace gpuhist::io {
 
-/// Finds the frames of a PNG. There are none where nothing moves.
+/// Finds the frames of a PNG. A PNG without animation has none.
 void find_apng_frames(const Bytes& file, PageList& list);
 
 /// Decoder of the frames: each becomes a PNG of its own, is decoded as such and composed.

@@ -158,6 +158,8 @@ class Painter {
     Painter(const EncodedImage& file, const Header& header, Image& image)
         : file_(file), header_(header), image_(image), palette_(file.bytes, header) {
         image.pixels = file.allocate(header.height, header.width, gray() ? CV_8UC1 : CV_8UC3);
+        image.zero_is_white = file.options.raw && !palette_.colors.empty() &&
+                              palette_.colors[0] == std::array<unsigned char, 3>{255, 255, 255};
     }
 
     void paint(std::uint64_t row, const unsigned char* indices) {
@@ -359,9 +361,8 @@ const ImageFormat bmp_format{
      {},
      "u8; fewer bits as 0 to 255",
      "",
-     "headers of 12, 16, 40, 52, 56, 64, 108, 124 bytes; palettes (grays alone: gray); run lengths; 555, 565 and any "
-     "masks "
-     "of up to 8 bits; alpha where a mask says so",
+     "headers of 12, 16, 40, 52, 56, 64, 108, 124 bytes; palettes (gray if all colors are); run lengths; 555, 565 and "
+     "any masks of up to 8 bits; alpha if a mask defines it",
      "JPEG or PNG inside, other headers, masks over 8 bits or in pieces, runs past the width"}};
 
 }  // namespace gpuhist::io

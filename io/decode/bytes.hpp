@@ -14,8 +14,8 @@ enum class Endian { little, big };
 
 class FileWindow;
 
-/// Bytes that somebody else owns. What lies outside them reads as absent. Bytes of a window on a file come into memory
-/// where they are asked for; `at` asks for none.
+/// Bytes that somebody else owns. Bytes outside of them read as absent. Bytes of a window on a file come into memory
+/// when they are requested; `at` requests none.
 class Bytes {
   public:
     Bytes(const unsigned char* data, std::size_t size, FileWindow* window = nullptr)
@@ -36,7 +36,7 @@ class Bytes {
     }
     /// Copies bytes, those of them that there are, without keeping them in the memory of a window. Returns how many.
     std::uint64_t copy(std::uint64_t offset, std::uint64_t count, unsigned char* to) const;
-    /// Lets a window forget what it holds, where that is much: `part` and `text` of before are no more.
+    /// Releases the memory of a window, if it is much. Earlier results of `part` and `text` become invalid.
     void let_go() const;
     bool has(std::uint64_t offset, std::uint64_t count) const { return offset <= size_ && count <= size_ - offset; }
 
@@ -71,7 +71,7 @@ class Bytes {
     FileWindow* window_;
 };
 
-/// a · b, or the largest number where the product passes it: then no file is long enough, which is what is asked.
+/// a · b, or the largest number if the product overflows: no file is that long.
 inline std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
     std::uint64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max() : product;

@@ -49,7 +49,7 @@ std::string refusal(const Probe& found, const DecodeOptions& options) {
     return options.strips->refusal({found.depth, found.turned, found.bands});
 }
 
-/// Rows of an image that are handed over at once, about as many bytes as are wanted; 0: it comes whole, or must.
+/// Number of rows that are delivered at once, with about the requested number of bytes. 0: the image comes whole.
 std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
     if (!options.strips || found.strip_rows == 0 || !refusal(found, options).empty()) return 0;
     const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
@@ -72,11 +72,11 @@ void check_size(const Probe& found, const std::string& name, const DecodeOptions
     }
     fail(name,
          "its header claims " + size_text(found) + ", more than the " + std::to_string(most) + " allowed" + why +
-             ": raise the limit if the file is to be trusted",
+             ": raise the limit if you trust the file",
          Kind::too_large);
 }
 
-/// Checks what was found in a file before its pixels are decoded. Throws where they must not or cannot be.
+/// Checks the findings in a file before its pixels are decoded. Throws if they must not or cannot be decoded.
 void check(const Bytes& bytes, const Probe& found, const std::string& name, const DecodeOptions& options) {
     if (!found.unsupported.empty()) fail(name, found.unsupported, Kind::unsupported);
     check_size(found, name, options);
@@ -86,10 +86,15 @@ void check(const Bytes& bytes, const Probe& found, const std::string& name, cons
     const bool accepted = sized && options.on_damaged == OnDamaged::accept;
     if (!found.damaged.empty() && !accepted) fail(name, "damaged: " + found.damaged, Kind::damaged);
     if (!found.truncated.empty() && !accepted) fail(name, "truncated: " + found.truncated, Kind::truncated);
-    // Nothing is allocated for pixels of which next to nothing is there: no more than deflate makes of as many bytes.
+    // Refuses to allocate more pixels than deflate could make of the bytes in the file.
     if (!found.truncated.empty() && saturating_product(pixels_of(found), found.pixel_bytes) / 1032 > bytes.size())
         fail(name, "truncated: " + found.truncated + ", and less than a thousandth of its " + size, Kind::truncated);
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
+}
+
+/// Passes the width and the height of an image to DecodeOptions::sides, if they are known.
+void show_sides(const DecodeOptions& options, std::uint64_t width, std::uint64_t height) {
+    if (options.sides && width != 0 && height != 0) options.sides(width, height);
 }
 
 /// Mask beside a TIFF, in a file of its own, as GDAL writes it.
@@ -98,9 +103,9 @@ class MaskBeside {
     /// Opens that of a file with this path, if it is there: it is of the image that `found` says, to which it is added.
     /// Throws IoError where it is not a mask of that image.
     static std::unique_ptr<MaskBeside> of(const std::string& path, Probe& found, const DecodeOptions& options) {
-        const std::string name = path + ".msk";
+        const std::string name = mask_path_of(path);
         std::error_code failed;
-        if (!std::filesystem::is_regular_file(name, failed)) return nullptr;
+        if (name.empty() || !std::filesystem::is_regular_file(name, failed)) return nullptr;
         std::unique_ptr<MaskBeside> beside(new MaskBeside(name));
         const std::string words = path + ": its mask " + name;
         const Bytes bytes = beside->window_.bytes();
@@ -133,9 +138,10 @@ class MaskBeside {
 /// the path.
 Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& options, const PagePlace& page = {},
              bool window = false, const std::string& path = "") {
-    if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
+    if (bytes.size() == 0) fail(name, "empty: it has no bytes", Kind::truncated);
     Probe found = probe_known(bytes, name, page, options.masks);
     check(bytes, found, name, options);
+    show_sides(options, found.width, found.height);
     std::unique_ptr<MaskBeside> beside;
     if (options.masks && found.format == &tiff_format && found.page.mask == 0 && !path.empty())
         beside = MaskBeside::of(path, found, options);
@@ -148,7 +154,7 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     while (rows > 0 && options.strips->again && options.strips->again()) image = found.format->decode(file);
     if (beside) beside->check_window();
     image.format = found.format->name;
-    // The probe's finding, which was accepted, stands before what the decoder made of it.
+    // Damage that the probe found, and that was accepted, comes before that from the decoder.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
     return image;
@@ -160,14 +166,17 @@ Reading reading(const std::string& name, const DecodeOptions& options) {
     if (options.admit) how.admit = [&](std::uint64_t bytes) { options.admit(bytes, 0); };
     how.look = [&](const std::vector<unsigned char>& first) {
         const Probe found = probe_known(Bytes(first.data(), first.size()), name);
-        if (options.page == 0) check_size(found, name, options);
+        if (options.page > 0) return;
+        check_size(found, name, options);
+        show_sides(options, found.width, found.height);
     };
     how.max_pipe_bytes = options.max_pipe_bytes;
     how.while_reading = options.while_reading;
+    how.unwritten = options.unwritten;
     return how;
 }
 
-/// Keeps what another extension than that of its format says.
+/// Records the format of the extension, if it is another one.
 Image named(Image image, const std::string& file_name) {
     const ImageFormat* by_name = format_named(file_name);
     if (by_name && by_name->name != image.format) image.named = by_name->name;
@@ -179,7 +188,7 @@ Image decode_window(int descriptor, const std::string& name, const DecodeOptions
     FileWindow window(descriptor, name);
     Image image;
     try {
-        // What claims too much is told before all of the file is looked at.
+        // A size that is too large is reported before all of the file is read.
         const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), page);
         if (pixels_of(begin) > std::max(options.max_pixels, options.strips ? options.strips->max_pixels : 0))
             check_size(begin, name, options);
@@ -194,14 +203,19 @@ Image decode_window(int descriptor, const std::string& name, const DecodeOptions
 
 // ------------------------------------------------------------------------------------------------------- pages
 
-/// Pages of a file of a known format.
-FilePages pages_of(const Bytes& bytes, const std::string& name) {
-    if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
+/// Words before the text of `PageList::rest`.
+std::string kind_of_rest(Kind kind) {
+    return kind == Kind::memory ? "" : kind == Kind::truncated ? "truncated: " : "damaged: ";
+}
+
+/// Pages of a file of a known format, whose list takes so many bytes at most.
+FilePages pages_of(const Bytes& bytes, const std::string& name, std::uint64_t most_bytes) {
+    if (bytes.size() == 0) fail(name, "empty: it has no bytes", Kind::truncated);
     // The format is seen in the beginning; a window reads no more for it.
     const Bytes first = bytes.part(0, std::min<std::uint64_t>(bytes.size(), first_bytes));
     const ImageFormat* format = format_of(first);
     if (!format) fail(name, describe_unknown(first), Kind::unsupported);
-    PageList list;
+    PageList list(most_bytes);
     if (format->find_pages) format->find_pages(bytes, list);
     FilePages found{format->name, std::move(list.pages)};
     if (list.animated) found.frames = std::make_shared<Frames>(*format);
@@ -209,18 +223,16 @@ FilePages pages_of(const Bytes& bytes, const std::string& name) {
         const Probe header = probe(first);
         found.pages.push_back({header.width, header.height});
     } else if (!list.rest.empty()) {
-        found.rest.emplace(
-            name + ": " + (list.rest_kind == Kind::truncated ? "truncated" : "damaged") + ": " + list.rest,
-            list.rest_kind);
+        found.rest.emplace(name + ": " + kind_of_rest(list.rest_kind) + list.rest, list.rest_kind);
     }
     return found;
 }
 
-std::shared_ptr<const FilePages> probe_window(int descriptor, const std::string& name) {
+std::shared_ptr<const FilePages> probe_window(int descriptor, const std::string& name, std::uint64_t most_bytes) {
     FileWindow window(descriptor, name);
     std::optional<FilePages> found;
     try {
-        found = pages_of(window.bytes(), name);
+        found = pages_of(window.bytes(), name, most_bytes);
     } catch (const IoError&) {
         window.check();
         throw;
@@ -231,7 +243,7 @@ std::shared_ptr<const FilePages> probe_window(int descriptor, const std::string&
     return std::make_shared<const FilePages>(std::move(*found));
 }
 
-/// Facts of the page that is wanted. Throws where there is no such page.
+/// Facts of the requested page. Throws if there is no such page.
 const PageFacts& page_in(const FilePages& found, const std::string& name, std::uint64_t page) {
     const std::uint64_t count = found.pages.size();
     if (page <= count) {
@@ -264,7 +276,7 @@ Image finished(Image image, const FilePages& found, std::uint64_t page) {
     return image;
 }
 
-/// Frame of an animation, of which the whole file is held while its frames are read.
+/// Frame of an animation. The whole file is held while its frames are read.
 Image read_frame(const FilePages& found, const ImageFormat& format, const std::string& name,
                  const DecodeOptions& options, std::uint64_t file_bytes,
                  const std::function<std::vector<unsigned char>()>& read) {
@@ -274,6 +286,7 @@ Image read_frame(const FilePages& found, const ImageFormat& format, const std::s
     canvas.set_size(facts.width, facts.height);
     canvas.pixel_bytes = 3 * format.pixel_bytes;  // the decoder's canvas, what it disposes to, and the image
     check_size(canvas, name, options);
+    show_sides(options, facts.width, facts.height);
     if (options.admit) options.admit(file_bytes, saturating_product(pixels_of(canvas), canvas.pixel_bytes));
     Image image = found.frames->image(options.page, {Bytes(nullptr, 0), canvas, name, options}, read);
     image.format = format.name;
@@ -291,7 +304,7 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
     struct stat status {};
     if (fstat(descriptor, &status) != 0) throw system_failure(name, "cannot be read", errno);
     if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
-    const auto found = options.pages ? options.pages : probe_window(descriptor, name);
+    const auto found = options.pages ? options.pages : probe_window(descriptor, name, options.most_page_bytes);
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size != found->bytes || modified_at(status) != found->modified)
         fail(name, "was changed after its pages were found");
@@ -308,13 +321,15 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
         return finished(
             decode_window(descriptor, name, options, place_of(page), options.page == 1 ? path : std::string()), *found,
             options.page);
+    show_sides(options, page.width, page.height);
     const std::uint64_t length = page.length == 0 ? size : page.length;
     if (options.admit) options.admit(length, 0);
     const std::vector<unsigned char> bytes = read(page.place, length);
     return finished(decode(Bytes(bytes.data(), bytes.size()), name, options), *found, options.page);
 }
 
-/// Whether a file is read through a window: it is not small, and of a format that asks for the bytes it looks at.
+/// Returns whether a file is read through a window: if it is not small, and its format requests the bytes that it
+/// needs.
 bool wants_window(int descriptor, const std::string& name) {
     constexpr off_t small = 1 << 18;
     struct stat status {};
@@ -325,6 +340,32 @@ bool wants_window(int descriptor, const std::string& name) {
 }
 
 }  // namespace
+
+bool PageList::add(PageFacts page) {
+    if (listed_) {
+        const std::uint64_t bytes = bytes_of_page + page.problem.capacity();
+        if (!pages.empty() && bytes > most_bytes_ - bytes_) {
+            end_for_memory();
+            return false;
+        }
+        bytes_ = std::min(most_bytes_, bytes_ + bytes);
+        pages.push_back(std::move(page));
+    }
+    ++count_;
+    return true;
+}
+
+void PageList::end_for_memory() {
+    rest = "it has more than " + std::to_string(pages.size()) + " pages, and there is no memory to list the others";
+    rest_kind = Kind::memory;
+}
+
+void PageList::add(std::uint64_t count, const PageFacts& page) {
+    if (!listed_)
+        count_ += count;
+    else
+        while (count > 0 && add(page)) --count;
+}
 
 namespace {
 
@@ -405,11 +446,16 @@ void EncodedImage::refuse(const std::string& cause, IoError::Kind kind) const {
     fail(name, cause, kind);
 }
 
+std::string mask_path_of(const std::string& path) {
+    const ImageFormat* by_name = format_named(path);
+    return by_name && by_name != &tiff_format ? std::string() : path + ".msk";
+}
+
 Image decode_image(const std::vector<unsigned char>& data, const std::string& name, const DecodeOptions& options) {
     const Bytes bytes(data.data(), data.size());
     if (options.page == 0) return named(decode(bytes, name, options), name);
     const std::string called = page_name(name, options.page);
-    const FilePages found = options.pages ? *options.pages : pages_of(bytes, called);
+    const FilePages found = options.pages ? *options.pages : pages_of(bytes, called, options.most_page_bytes);
     if (found.frames)
         return named(read_frame(found, format_called(found.format), called, options, data.size(), [&] { return data; }),
                      name);
@@ -434,18 +480,19 @@ Image read_image(int descriptor, const std::string& name, const DecodeOptions& o
     return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
 }
 
-std::shared_ptr<const FilePages> probe_pages(const std::filesystem::path& path) {
+std::shared_ptr<const FilePages> probe_pages(const std::filesystem::path& path, std::uint64_t most_bytes) {
     const std::string name = path.string();
     const Descriptor file(open_input(path, name));
-    return probe_window(file.get(), name);
+    return probe_window(file.get(), name, most_bytes);
 }
 
-std::shared_ptr<const FilePages> probe_pages(int descriptor, const std::string& name) {
-    return probe_window(descriptor, name);
+std::shared_ptr<const FilePages> probe_pages(int descriptor, const std::string& name, std::uint64_t most_bytes) {
+    return probe_window(descriptor, name, most_bytes);
 }
 
-std::shared_ptr<const FilePages> probe_pages(const std::vector<unsigned char>& bytes, const std::string& name) {
-    return std::make_shared<const FilePages>(pages_of(Bytes(bytes.data(), bytes.size()), name));
+std::shared_ptr<const FilePages> probe_pages(const std::vector<unsigned char>& bytes, const std::string& name,
+                                             std::uint64_t most_bytes) {
+    return std::make_shared<const FilePages>(pages_of(Bytes(bytes.data(), bytes.size()), name, most_bytes));
 }
 
 }  // namespace gpuhist::io

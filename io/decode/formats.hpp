@@ -1,6 +1,7 @@
 // Formats of image files: each is a file of this room, and an entry of the list below.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@
 
 namespace gpuhist::io {
 
-/// Mask that lies in a file of its own.
+/// Mask in a file of its own.
 struct MaskFile {
     Bytes bytes;
     std::string name;  ///< for messages
@@ -32,8 +33,8 @@ struct EncodedImage {
     const MaskFile* mask = nullptr;  ///< of the image; null: there is no such file
     mutable cv::Mat spare{};         ///< memory of the strip before, which is still looked at
 
-    /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
-    /// there is none.
+    /// Matrix in the memory for pixels. Its contents are undefined, or 0 if damage is accepted. Throws IoError without
+    /// memory.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
     /// Rows that are decoded at once: those of a strip, or all.
     std::uint64_t rows_at_once() const { return strip_rows > 0 ? strip_rows : probe.height; }
@@ -49,25 +50,49 @@ struct EncodedImage {
     [[noreturn]] void refuse(const std::string& cause, IoError::Kind kind = IoError::Kind::unsupported) const;
 };
 
-/// Pages that a format finds in a file.
-struct PageList {
+/// Pages that a format finds in a file: a list, as long as there is memory for it, or their number alone.
+class PageList {
+  public:
+    /// Number of pages, whose list takes no memory.
+    PageList() = default;
+    /// List of so many bytes at most.
+    explicit PageList(std::uint64_t most_bytes) : most_bytes_(most_bytes), listed_(true) {}
+
+    /// Adds a page. Returns false if there is no memory for it; then `rest` says so, and the search ends.
+    bool add(PageFacts page);
+    /// Says that there are more pages than there is memory for.
+    void end_for_memory();
+    /// Adds pages that are alike.
+    void add(std::uint64_t count, const PageFacts& page);
+    std::uint64_t count() const { return count_; }
+    bool listed() const { return listed_; }
+    /// Most pages that there is memory for.
+    std::uint64_t most() const { return std::max<std::uint64_t>(1, most_bytes_ / bytes_of_page); }
+
     std::vector<PageFacts> pages;
     bool animated = false;  ///< they are frames, which need those before them
     std::string rest{};     ///< why there may be more; empty: there are none
     IoError::Kind rest_kind = IoError::Kind::damaged;
+
+  private:
+    /// Twice its size: the list is copied as it grows.
+    static constexpr std::uint64_t bytes_of_page = 2 * sizeof(PageFacts);
+
+    std::uint64_t most_bytes_ = 0, bytes_ = 0, count_ = 0;
+    bool listed_ = false;
 };
 
 /// Decoder of an animation: one frame after the other, each composed as a viewer shows it.
 class FrameDecoder {
   public:
     virtual ~FrameDecoder() = default;
-    /// Composes the next frame. What is wrong with it is kept for `image`. Throws IoError where there is no memory.
+    /// Composes the next frame. Its faults are kept for `image`. Throws IoError without memory.
     virtual void advance(const EncodedImage& file) = 0;
-    /// The frame that was composed last, in memory of its own. Throws IoError for one that cannot be decoded.
+    /// Frame that was composed last, in memory of its own. Throws IoError if it cannot be decoded.
     virtual Image image(const EncodedImage& file) = 0;
 };
 
-/// Words on a format, for who asks what is read.
+/// Words on a format, for `gpuhist formats`.
 struct FormatWords {
     const char* title;                          ///< "TIFF, BigTIFF"
     std::array<std::string_view, 6> libraries;  ///< that decode, by their names in `library_versions`; none: ours
@@ -93,15 +118,15 @@ struct ImageFormat {
     void (*find_pages)(const Bytes& file, PageList& list) = nullptr;
     /// Decoder of an animation's frames; null where pages are no frames.
     std::unique_ptr<FrameDecoder> (*open_frames)(const EncodedImage& file) = nullptr;
-    /// Whether a file that is not small is read through a window, of which `Probe::held_bytes` are in memory at most:
-    /// what looks at bytes asks for them. Others are read whole.
+    /// Whether a file that is not small is read through a window, with at most `Probe::held_bytes` in memory; functions
+    /// request the bytes that they need. Other files are read whole.
     bool by_window = false;
 };
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
     openexr_format, radiance_format, pam_format, pnm_format, pfm_format;
 
-/// Looks at a mask as `probe` does at an image: that of a directory of a TIFF, of which 0 is the first page's.
+/// Probes a mask, as `probe` does an image: that of a directory of a TIFF; 0 means the first page.
 Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory);
 
 /// The formats that are read. A file is of the first that it matches.
@@ -109,12 +134,12 @@ inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_f
                                           &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
                                           &radiance_format, &pam_format, &pnm_format,      &pfm_format};
 
-/// Format of which a file is by its first bytes; null where it is of none.
+/// Format of a file by its first bytes; null if there is none.
 const ImageFormat* format_of(const Bytes& file);
-/// Format of which a file's name has an extension, in any case; null where there is none.
+/// Format by the extension in a file's name, in upper or lower case; null if there is none.
 const ImageFormat* format_named(std::string_view name);
 
-/// Formats of which files are known, and refused by name.
+/// Formats that are recognized and refused by name.
 struct UnreadFormat {
     std::size_t offset;
     std::string_view signature;

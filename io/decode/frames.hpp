@@ -10,15 +10,15 @@
 
 namespace gpuhist::io {
 
-/// Animation, and decoders on their way through it. A frame needs those before it, so whoever wants one takes the
-/// decoder that is nearest before it: frames that are asked for in their order are decoded once, by several threads
-/// once each. Safe to use from several threads.
+/// Animation, and decoders on their way through it. A frame needs the frames before it, so a request takes the decoder
+/// that is nearest before the frame. If frames are requested in order, each is decoded once per thread. Safe to use
+/// from several threads.
 class Frames {
   public:
     explicit Frames(const ImageFormat& format) : format_(format) {}
 
-    /// Composes a frame, counted from 1. `read` gives the file's bytes, where no other frame has brought them. `file`
-    /// says what is wanted; its bytes are not looked at. Throws IoError.
+    /// Composes a frame, counted from 1. `read` returns the bytes of the file, unless an earlier frame has done so.
+    /// `file` has the request; its bytes are not used. Throws IoError.
     Image image(std::uint64_t frame, const EncodedImage& file, const std::function<std::vector<unsigned char>()>& read);
 
   private:

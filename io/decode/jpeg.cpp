@@ -31,7 +31,7 @@ bool matches(const Bytes& file) {
 // ---- markers ----
 
 constexpr unsigned char sof2 = 0xC2, dht = 0xC4, jpg = 0xC8, sof9 = 0xC9, sof10 = 0xCA, dac = 0xCC, soi = 0xD8,
-                        eoi = 0xD9, sos = 0xDA, dqt = 0xDB, dhp = 0xDE, app1 = 0xE1, app2 = 0xE2, sof55 = 0xF7;
+                        eoi = 0xD9, sos = 0xDA, dhp = 0xDE, app1 = 0xE1, app2 = 0xE2, sof55 = 0xF7;
 
 /// Segment: a marker and the bytes that belong to it.
 struct Segment {
@@ -40,8 +40,8 @@ struct Segment {
     std::uint64_t size;
 };
 
-/// Place of the next byte of a value at or after a position; the file's end where there is none. Of a window little is
-/// held.
+/// Place of the next byte with a value, at or after a position; the end of the file if there is none. Keeps little of a
+/// window in memory.
 std::uint64_t find(const Bytes& file, unsigned char value, std::uint64_t position) {
     constexpr std::uint64_t block = 1 << 16;
     while (position < file.size()) {
@@ -54,9 +54,9 @@ std::uint64_t find(const Bytes& file, unsigned char value, std::uint64_t positio
     return file.size();
 }
 
-/// Next segment at or after a position, over the entropy-coded data that may lie before it: 0xFF and what is neither
-/// stuffing (00), nor fill (FF), nor restart (D0 to D7), nor TEM (01), nor SOI. Moves the position behind it, so that a
-/// marker inside (an EXIF thumbnail's) is stepped over. None where the file ends before.
+/// Next segment at or after a position, after any entropy-coded data: 0xFF and a byte that is neither stuffing (00),
+/// nor fill (FF), nor restart (D0 to D7), nor TEM (01), nor SOI. Moves the position after the segment, so that markers
+/// inside (of an EXIF thumbnail) are skipped. None if the file ends before.
 std::optional<Segment> next_segment(const Bytes& file, std::uint64_t& position) {
     while (position < file.size()) {
         position = find(file, 0xFF, position) + 1;
@@ -75,13 +75,13 @@ std::optional<Segment> next_segment(const Bytes& file, std::uint64_t& position) 
     return std::nullopt;
 }
 
-/// Component of a frame, and what of it the scans bring.
+/// Component of a frame, and the parts of it that the scans bring.
 struct Component {
     std::uint64_t id, across, down;  ///< sampling factors
     std::array<int, 64> missing{};   ///< of each coefficient: the low bits that no scan has brought yet; all at first
 };
 
-/// Size of the table that contents of a DQT or DHT segment begin with; none where they begin with no such.
+/// Size of the table at the beginning of the contents of a DQT or DHT segment; none if there is no table.
 std::optional<std::size_t> quantization_table(const Bytes& at) {
     const auto head = at.number(0, 1, Endian::big).value_or(0xFF);
     const std::size_t size = head < 0x10 ? 65 : 129;
@@ -141,7 +141,7 @@ class Strays {
             rest = rest.part(*size, rest.size() - *size);
         }
     }
-    /// Looks for the tables of a baseline scan, instead of which libjpeg would take those of motion JPEG.
+    /// Checks that the tables of a baseline scan are there; otherwise libjpeg would use those of motion JPEG.
     void take_scan(const Bytes& file, const Segment& scan) {
         const std::uint64_t count = file.number(scan.begin, 1, Endian::big).value_or(0);
         for (std::uint64_t i = 0; i < count; ++i)
@@ -154,7 +154,7 @@ class Strays {
     bool found_ = false, lost_ = false;
 };
 
-/// Frame: what its header says.
+/// Frame: the facts in its header.
 struct Frame {
     unsigned char marker = 0;
     std::vector<Component> components;
@@ -192,7 +192,7 @@ Frame read_frame(const Bytes& file, const Segment& segment, Probe& probe) {
     return frame;
 }
 
-/// Notes what a scan brings. False where it has fewer components than the frame.
+/// Records the parts that a scan brings. Returns false if it has fewer components than the frame.
 bool read_scan(const Bytes& file, const Segment& segment, Frame& frame) {
     const std::uint64_t count = file.number(segment.begin, 1, Endian::big).value_or(0),
                         spectrum = segment.begin + 1 + 2 * count;
@@ -207,7 +207,7 @@ bool read_scan(const Bytes& file, const Segment& segment, Frame& frame) {
     return count >= frame.components.size();
 }
 
-/// Sets what the frame's size means: the memory that it takes, and whether the file can hold it.
+/// Sets facts that follow from the size of the frame: the memory that it takes, and whether the file can hold it.
 void judge_size(const Bytes& file, const Frame& frame, bool one_scan, Probe& probe) {
     std::uint64_t across = 1, down = 1, samples = 0, blocks = 0;
     for (const Component& c : frame.components) {
@@ -221,8 +221,8 @@ void judge_size(const Bytes& file, const Frame& frame, bool one_scan, Probe& pro
     // An image, a second one where it is turned, and the coefficients of all where a scan brings a part of them.
     const std::uint64_t image = frame.components.size() == 1 ? 1 : 3;
     probe.pixel_bytes = 2 * image + (one_scan && !frame.progressive() ? 0 : divided(2 * samples, across * down));
-    // Huffman codes take a bit at least, of which a block has one (progressive) or two. Less in a truncated file is no
-    // wonder, up to a point.
+    // A Huffman code takes at least one bit, and a block has one code (progressive) or two. A truncated file may have
+    // less, up to a point.
     const std::uint64_t bits = 8 * file.size() * (probe.truncated.empty() ? 1 : 1024);
     if (!frame.arithmetic() && bits < blocks * (frame.progressive() ? 1 : 2))
         probe.too_large =
@@ -242,7 +242,7 @@ std::string what_is_missing(const Frame& frame) {
 /// Directory of TIFF's kind that a segment holds, as EXIF and MPF do.
 class Directory {
   public:
-    /// Directory behind a name of `name` bytes; empty where there is none.
+    /// Directory after a name of `name` bytes; empty if there is none.
     Directory(const Bytes& file, const Segment& segment, std::uint64_t name)
         : bytes_(segment.size > name && file.has(segment.begin, segment.size)
                      ? file.part(segment.begin + name, segment.size - name)
@@ -269,8 +269,7 @@ class Directory {
     std::uint64_t first_ = 0, count_ = 0;  ///< place of the first entry; entries
 };
 
-/// Orientation of the EXIF data in the first APP1 segment, which is the one that OpenCV looks at; 1 where there is
-/// none.
+/// Orientation in the EXIF data of the first APP1 segment, which OpenCV uses too; 1 if there is none.
 std::uint64_t orientation(const Bytes& file) {
     constexpr std::uint64_t name = 6, orientation_tag = 0x0112;  // "Exif", 0, 0
     std::uint64_t position = 2;
@@ -323,12 +322,12 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.turned = turn >= 2 && turn <= 8;
 }
 
-/// Pictures of a file: itself, and those that its MPF data list (MPO, of stereo cameras and panoramas), but for
-/// previews. The data stand in one of the first segments.
+/// Pictures of a file: itself, and the pictures in its MPF data (MPO, of stereo cameras and panoramas), without
+/// previews. The data are in one of the first segments.
 void find_pages(const Bytes& whole, PageList& list) {
     constexpr std::uint64_t name = 4, pictures_tag = 0xB001, list_tag = 0xB002, entry = 16, preview = 0x01;
     constexpr std::uint64_t longest = 1 << 20;
-    list.pages.emplace_back();
+    list.add({});
     const Bytes file = whole.part(0, std::min<std::uint64_t>(longest, whole.size()));
     std::uint64_t position = 2;
     while (const auto segment = next_segment(file, position)) {
@@ -347,12 +346,13 @@ void find_pages(const Bytes& whole, PageList& list) {
             if (!attribute || !length || !place || !directory.number(at + entry - 4, 4)) return;
             if ((*attribute >> 16 & 0xFF) == preview) continue;
             if (!std::exchange(first, false)) {  // the first is the file
-                PageFacts& page = list.pages.emplace_back();
+                PageFacts page;
                 const std::uint64_t begin = segment->begin + name + *place;
                 if (*place != 0 && *length != 0 && whole.has(begin, *length))
                     std::tie(page.place, page.length) = std::pair(begin, *length);
                 else
                     page.problem = "damaged: the JPEG's MPF data place the picture outside of the file";
+                if (!list.add(std::move(page))) return;
             }
         }
         return;
@@ -362,12 +362,12 @@ void find_pages(const Bytes& whole, PageList& list) {
 std::uint64_t count_pages(const EncodedImage& file) {
     PageList list;
     find_pages(file.bytes, list);
-    return list.pages.size();
+    return list.count();
 }
 
 // ---- libjpeg ----
 
-/// Decoder of libjpeg's, and what its callbacks leave: plain data, over which they may jump.
+/// Decoder of libjpeg, and the results of its callbacks: plain data, so that longjmp is safe.
 struct Decoder {
     jpeg_decompress_struct info;
     jpeg_error_mgr errors;

@@ -1,4 +1,4 @@
-// What JPEG files and the strips of a TIFF that are JPEG share.
+// Functions shared by JPEG files and TIFF strips that are JPEG.
 #pragma once
 
 #include <cstdint>

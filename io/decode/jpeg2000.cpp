@@ -19,7 +19,7 @@ bool matches(const Bytes& file) {
     return file.starts_with("\0\0\0\x0CjP  "sv) || file.starts_with("\xFF\x4F\xFF\x51");
 }
 
-/// What boxes and the codestream's header say.
+/// Facts in the boxes and in the header of the codestream.
 struct Header {
     std::uint64_t codestream = 0;  ///< where it begins; 0 where boxes end before one
     std::string unsupported;
@@ -153,7 +153,7 @@ class Tiles {
     };
 
     std::uint64_t word(std::uint64_t at) const { return file_.number(at, 4, Endian::big).value_or(0); }
-    /// Place behind the segments of a header that begin at a place: that of a marker, which ends it. 0: there is none.
+    /// Place of the marker that ends a header whose segments begin at a place. 0: there is none.
     std::uint64_t header_end(std::uint64_t at, std::uint64_t end, std::vector<Coding>& codings) {
         for (;;) {
             const auto marker = file_.number(at, 2, Endian::big), length = file_.number(at + 2, 2, Endian::big);
@@ -249,7 +249,7 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.too_large = cannot_hold("the JPEG 2000 file", probe.width, probe.height);
 }
 
-/// File in memory, and what OpenJPEG first says of its data: of damage, and of what may be none.
+/// File in memory, and the first messages of OpenJPEG about its data: on damage, and on possible damage.
 struct Source {
     Bytes bytes;
     std::uint64_t position = 0;
@@ -279,8 +279,8 @@ OPJ_BOOL seek_source(OPJ_OFF_T position, void* user) {
     return OPJ_TRUE;
 }
 
-/// Words that are no complaint: on empty tile-parts and bands, on a number of tile-parts that is one too few, on a
-/// transform of three components where there are not as many, on SOP markers, which may be left out.
+/// Messages that do not mean damage: on empty tile-parts and bands, on a number of tile-parts that is one too small, on
+/// a transform of three components in an image with fewer, and on missing SOP markers, which are optional.
 constexpr std::array harmless{"Empty SOT", "tgt_create", "TPsot==TNsot", "inconsistent with a MCT",
                               "xpected SOP marker"};
 
@@ -302,8 +302,8 @@ struct Destroy {
     }
 };
 
-/// Decodes all components. Throws IoError for any damage, accepted or not: what OpenJPEG then hands over is in part
-/// memory that nothing wrote.
+/// Decodes all components. Throws IoError for any damage, accepted or not, because OpenJPEG then returns memory that
+/// was partly never written.
 auto decode_components(const EncodedImage& file, std::string& note) {
     Source source{file.bytes, 0, {}, {}};
     const std::unique_ptr<opj_stream_t, Destroy<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
@@ -397,17 +397,18 @@ Image decode(const EncodedImage& file) {
 }  // namespace
 
 // Decoded samples are first 32 bits each.
-const ImageFormat jpeg2000_format{"a JPEG 2000 file",
-                                  {".j2c", ".j2k", ".jp2"},
-                                  24,
-                                  matches,
-                                  inspect,
-                                  decode,
-                                  {"JPEG 2000",
-                                   {"OpenJPEG"},
-                                   "u8, s8, u16, s16; 9 to 15 bits as u16 and s16 unscaled",
-                                   "",
-                                   "1 to 4 components; palettes; alpha by cdef, without which 2 and 4 are bands",
-                                   "subsampled, under 8 bits, other spaces than sRGB and gray"}};
+const ImageFormat jpeg2000_format{
+    "a JPEG 2000 file",
+    {".j2c", ".j2k", ".jp2"},
+    24,
+    matches,
+    inspect,
+    decode,
+    {"JPEG 2000",
+     {"OpenJPEG"},
+     "u8, s8, u16, s16; 9 to 15 bits as u16 and s16 unscaled",
+     "",
+     "1 to 4 components; palettes; alpha by cdef; without it, 2 and 4 components are bands",
+     "subsampled, under 8 bits, other spaces than sRGB and gray"}};
 
 }  // namespace gpuhist::io

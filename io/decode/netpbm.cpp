@@ -1,5 +1,5 @@
-// The netpbm family: PBM, PGM and PPM, PAM, and PFM. Samples come as they are stored, but for those of a PBM, in which
-// 1 is black.
+// The netpbm family: PBM, PGM and PPM, PAM, and PFM. Samples are returned as they are stored, except those of a PBM, in
+// which 1 is black.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -41,7 +41,7 @@ struct Header {
     std::uint64_t row_bytes() const {
         return bitmap ? (width + 7) / 8 : saturating_product(saturating_product(width, channels), sample_bytes());
     }
-    /// The fewest bytes that the samples take: in text each is a digit, and but for bitmaps a space.
+    /// Smallest number of bytes that the samples take: in text, each has a digit and, except in bitmaps, a space.
     std::uint64_t bytes() const {
         if (!text) return saturating_product(row_bytes(), height);
         const std::uint64_t count = saturating_product(saturating_product(width, channels), height);
@@ -96,7 +96,7 @@ constexpr TupleType tuple_types[]{
     {"RGB_ALPHA", 4, Samples::color, Alpha::straight},
 };
 
-/// What the samples of a PAM are: those of an unknown type are no colors.
+/// Meaning of the samples of a PAM. Samples of an unknown type are not colors.
 void interpret(Header& header, std::string_view type) {
     const auto* known = std::find_if(std::begin(tuple_types), std::end(tuple_types),
                                      [&](const TupleType& tuple) { return tuple.name == type; });
@@ -191,26 +191,31 @@ Header header_at(const Bytes& file, std::uint64_t at) {
     return header;
 }
 
+/// Place of the image after one with this header; 0 if there is none.
+std::uint64_t next_page(const Bytes& file, const Header& header) {
+    if (header.text || !file.has(header.data, header.bytes())) return 0;
+    const std::uint64_t next = header.data + header.bytes();
+    file.let_go();
+    if (!file.has(next, 3)) return 0;
+    const Bytes start = file.part(next, 3);
+    return begins(start, "456") || start.starts_with("P7\n") ? next : 0;
+}
+
 /// Images in the file: binary ones may follow each other.
 void find_pages(const Bytes& file, PageList& list) {
     for (std::uint64_t at = 0;;) {
         const Header header = header_at(file, at);
         const bool last = !header.complete || header.width == 0 || header.height == 0;  // nothing can follow it
         if (at > 0 && last) return;
-        PageFacts& page = list.pages.emplace_back();
+        const std::uint64_t next = last ? 0 : next_page(file, header);
+        PageFacts page;
         page.width = header.width;
         page.height = header.height;
         page.samples = header.channels;
         page.place = at;
         page.problem = header.damaged.empty() ? header.unsupported : header.damaged;
-        page.length = file.size() - at;
-        if (last || header.text || !file.has(header.data, header.bytes())) return;
-        const std::uint64_t next = header.data + header.bytes();
-        file.let_go();
-        if (!file.has(next, 3)) return;
-        const Bytes start = file.part(next, 3);
-        if (!begins(start, "456") && !start.starts_with("P7\n")) return;
-        page.length = next - at;
+        page.length = (next > 0 ? next : file.size()) - at;
+        if (!list.add(std::move(page)) || next == 0) return;
         at = next;
     }
 }
@@ -219,11 +224,11 @@ std::uint64_t count_pages(const EncodedImage& file) {
     if (file.options.page > 0) return 1;  // of which only one is here
     PageList list;
     find_pages(file.bytes, list);
-    return list.pages.size();
+    return list.count();
 }
 
-/// Samples of the file in its order, row by row. They are wider than those of the image, so that what is too large is
-/// seen.
+/// Samples of the file in its order, row by row. They are wider than those of the image, so that samples that are too
+/// large are noticed.
 class Reader {
   public:
     Reader(const EncodedImage& file, const Header& header, Image& image)
@@ -318,6 +323,7 @@ Image decode(const EncodedImage& file, const Header& header) {
     image.samples = header.samples;
     image.alpha = header.alpha;
     image.white = header.bitmap ? 255 : static_cast<double>(header.highest);
+    image.zero_is_white = file.options.raw && header.bitmap;
     image.pages = count_pages(file);
     const auto channels = static_cast<int>(header.image_channels());
     const std::uint64_t at_once = file.rows_at_once();
@@ -429,7 +435,7 @@ void inspect_pfm(const Bytes& file, Probe& probe) {
         probe.truncated = "the file holds fewer samples than its header says";
 }
 
-/// Rows come from the bottom up.
+/// Rows are stored from the bottom up.
 Image decode_pfm(const EncodedImage& file) {
     const PfmHeader header = pfm_header(file.bytes);
     const Endian endian = *header.scale < 0 ? Endian::little : Endian::big;
@@ -459,30 +465,29 @@ const ImageFormat pnm_format{"a netpbm file",
                              decode_pnm,
                              {"PBM, PGM, PPM",
                               {},
-                              "u8, u16; maxima of 1 to 65535 as stored, which are white; PBM as 0 and 255",
-                              "binary images that follow each other",
+                              "u8, u16; unscaled; white is the maximum, 1 to 65535; PBM as 0 and 255",
+                              "consecutive binary images",
                               "text and binary",
                               ""},
                              find_pages,
                              nullptr,
                              true};
-const ImageFormat pam_format{
-    "a netpbm file",
-    {".pam"},
-    8,
-    matches_pam,
-    inspect_pam,
-    decode_pam,
-    {"PAM",
-     {},
-     "u8, u16; maxima of 1 to 65535 as stored, which are white",
-     "images that follow each other",
-     "BLACKANDWHITE (0 and 1), GRAYSCALE, RGB, each with alpha too; another type of 1 sample is "
-     "gray, of 2 to 64 bands",
-     "more samples"},
-    find_pages,
-    nullptr,
-    true};
+const ImageFormat pam_format{"a netpbm file",
+                             {".pam"},
+                             8,
+                             matches_pam,
+                             inspect_pam,
+                             decode_pam,
+                             {"PAM",
+                              {},
+                              "u8, u16; unscaled; white is the maximum, 1 to 65535",
+                              "consecutive images",
+                              "BLACKANDWHITE (0 and 1), GRAYSCALE, RGB, each with alpha too; another type is gray with "
+                              "1 sample, and bands with 2 to 64",
+                              "more samples"},
+                             find_pages,
+                             nullptr,
+                             true};
 const ImageFormat pfm_format{"a PFM",
                              {".pfm"},
                              12,

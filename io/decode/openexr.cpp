@@ -1,4 +1,4 @@
-// OpenEXR. The header is read here, and held to the file's length; pixels come from the library.
+// OpenEXR. The header is read here and compared with the length of the file; the library decodes the pixels.
 #include <ImfFrameBuffer.h>
 #include <ImfHeader.h>
 #include <ImfIO.h>
@@ -29,7 +29,7 @@ struct ChannelInfo {
 /// Types of a channel's samples.
 enum : std::uint64_t { whole_numbers, halves, floats };
 
-/// What the first part's header says.
+/// Facts in the header of the first part.
 struct Header {
     std::uint64_t width = 0, height = 0, compression = 0;
     std::uint64_t tile_width = 0, tile_height = 0;  ///< 0: rows
@@ -112,8 +112,8 @@ std::string list(const std::vector<ChannelInfo>& channels) {
     return names;
 }
 
-/// Meaning of the channels, in the order of their names; nothing where an image has no such. Others than colors, and
-/// gray with alpha, are bands with names. Alpha is none of several.
+/// Meaning of the channels, in the order of their names; nothing if there are too many. Channels other than colors, and
+/// gray with alpha, are bands with names, and so is alpha beside them.
 std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const std::string names = list(channels);
     if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
@@ -121,11 +121,11 @@ std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const auto has = [&](std::string_view name) {
         return std::any_of(channels.begin(), channels.end(), [&](const auto& one) { return one.name == name; });
     };
-    if ((channels.size() > 1 && has("A")) || channels.size() > most_channels) return std::nullopt;
+    if (channels.size() > most_channels) return std::nullopt;
     return has("R") && has("G") && has("B") ? Samples::color_bands : Samples::bands;
 }
 
-/// Channels in the order of a pixel's samples: colors first, in OpenCV's order, where there are such.
+/// Channels in the order of the samples of a pixel: first the colors, if any, in OpenCV's order.
 std::vector<ChannelInfo> in_pixel_order(std::vector<ChannelInfo> channels) {
     constexpr std::string_view colors = "BGRA";
     if (samples_of(channels) == Samples::bands) return channels;
@@ -137,13 +137,14 @@ std::vector<ChannelInfo> in_pixel_order(std::vector<ChannelInfo> channels) {
     return channels;
 }
 
-/// Name of a channel's row.
-std::string row_name(std::string_view channel) {
-    constexpr std::array<std::array<std::string_view, 2>, 5> known{
-        {{"R", "red"}, {"G", "green"}, {"B", "blue"}, {"A", "alpha"}, {"Y", "gray"}}};
-    for (const auto& [name, word] : known)
-        if (channel == name) return std::string(word);
-    return std::string(channel);
+/// Names of bands in the order of a pixel's samples: alpha is called so, as in other formats.
+std::vector<std::string> names_of_bands(const std::vector<ChannelInfo>& ordered, Samples samples) {
+    std::vector<std::string> names;
+    for (const ChannelInfo& channel : ordered) {
+        const bool color = samples == Samples::color_bands && names.size() < 3;
+        names.emplace_back(color ? "" : channel.name == "A" ? "alpha" : channel.name);
+    }
+    return names;
 }
 
 /// Depth that holds all channels' samples exactly: their own where it is one.
@@ -166,9 +167,8 @@ std::string unsupported(const Bytes& file, const Header& header) {
         return "an OpenEXR file of channels of whole numbers and of floats (" + list(header.channels) +
                ") is not supported: gpuhist reads those of one kind";
     if (!samples_of(header.channels))
-        return "an OpenEXR file of the channels " + list(header.channels) +
-               " is not supported: gpuhist reads R G B A, Y A, and up to " + std::to_string(most_channels) +
-               " without A";
+        return "an OpenEXR file of the channels " + list(header.channels) + " is not supported: gpuhist reads up to " +
+               std::to_string(most_channels);
     return {};
 }
 
@@ -260,9 +260,10 @@ void inspect(const Bytes& file, Probe& probe) {
         return;
     }
     probe.set_size(header->width, header->height);
-    const auto by_name = [](const ChannelInfo& a, const ChannelInfo& b) { return a.name < b.name; };
-    if (header->channels.empty() || !std::is_sorted(header->channels.begin(), header->channels.end(), by_name)) {
-        probe.damaged = "the OpenEXR file's list of channels is empty, or not in order";
+    const auto not_before = [](const ChannelInfo& a, const ChannelInfo& b) { return a.name >= b.name; };
+    const auto& channels = header->channels;
+    if (channels.empty() || std::adjacent_find(channels.begin(), channels.end(), not_before) != channels.end()) {
+        probe.damaged = "the OpenEXR file's list of channels is empty, or not in order, each once";
         probe.set_size(0, 0);
         return;
     }
@@ -333,7 +334,7 @@ class Stream : public Imf::IStream {
     std::uint64_t position_ = 0;
 };
 
-/// Parts, of which those after the first are there to be refused by name.
+/// Parts. Those after the first are listed only to be refused by name.
 void find_pages(const Bytes& whole, PageList& list) {
     constexpr std::uint64_t longest = 1 << 20;
     const Bytes file = whole.part(0, std::min<std::uint64_t>(longest, whole.size()));
@@ -343,11 +344,12 @@ void find_pages(const Bytes& whole, PageList& list) {
         const auto header = read_header(file, position);
         if (!header || header->end == position + 1) return;
         position = header->end;
-        PageFacts& page = list.pages.emplace_back();
+        PageFacts page;
         page.width = header->width;
         page.height = header->height;
         page.samples = header->channels.size();
-        if (list.pages.size() > 1) page.problem = "an OpenEXR file's parts after the first are not supported";
+        if (list.count() > 0) page.problem = "an OpenEXR file's parts after the first are not supported";
+        if (!list.add(std::move(page))) return;
     } while (multipart);
 }
 
@@ -379,10 +381,10 @@ Image decode(const EncodedImage& file) {
     image.samples = samples_of(header.channels).value_or(Samples::color);
     const bool bands = image.samples == Samples::bands || image.samples == Samples::color_bands;
     const int channels = image.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels.size());
-    if (header.channels.front().name == "A") image.alpha = Alpha::premultiplied;
+    for (const ChannelInfo& channel : header.channels)
+        if (channel.name == "A") image.alpha = Alpha::premultiplied;
     const std::vector<ChannelInfo> ordered = in_pixel_order(header.channels);
-    if (bands)
-        for (const ChannelInfo& channel : ordered) image.bands.push_back(row_name(channel.name));
+    if (bands) image.bands = names_of_bands(ordered, image.samples);
     image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     for (int y = 0; y < image.pixels.rows; ++y)
         std::memset(image.pixels.ptr(y), 0, static_cast<std::size_t>(image.pixels.cols) * image.pixels.elemSize());
@@ -447,12 +449,11 @@ const ImageFormat openexr_format{
     decode,
     {"OpenEXR",
      {"OpenEXR"},
-     "f16, f32, u32; halves beside floats as f32, exactly",
-     "parts, of which the first is read",
-     "R G B, R G B A, Y, Y A; any others without A, also beside R G B, as bands under their own names; rows, "
-     "tiles (the first level), the data "
-     "window; alpha premultiplied",
-     "deep, subsampled (Y RY BY), u32 beside floats, others beside A, parts after the first"},
+     "f16, f32, u32; halves beside floats converted to f32, exactly",
+     "parts; only the first is read",
+     "R G B, R G B A, Y, Y A; any others, also beside R G B, as bands under their own names, A beside bands as a band "
+     "called alpha; rows, tiles (the first level), the data window; alpha premultiplied",
+     "deep, subsampled (Y RY BY), u32 beside floats, parts after the first"},
     find_pages};
 
 }  // namespace gpuhist::io

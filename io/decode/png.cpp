@@ -199,7 +199,7 @@ void Stream::add_data(const std::vector<Piece>& data, std::uint64_t begin, std::
     if (last || begin != end) pieces.emplace_back(std::string(4, '\0'));  // the checksum, at which nobody looks
 }
 
-/// Decoder of libpng's, and what its callbacks leave: plain data, over which they may jump.
+/// Decoder of libpng, and the results of its callbacks: plain data, so that longjmp is safe.
 struct Decoder {
     png_structp png;
     png_infop info;
@@ -228,7 +228,7 @@ void on_error(png_structp png, png_const_charp words) {
     std::longjmp(decoder_of(png).failed, 1);
 }
 
-/// Warnings are about what makes the pixels, for libpng gets nothing else; except these.
+/// Warnings are about data that make the pixels, because libpng gets no other data; these are the exceptions.
 void on_warning(png_structp png, png_const_charp words) {
     if (std::strstr(words, "Extra compressed data"))
         decoder_of(png).ended = true;
@@ -259,7 +259,7 @@ void read(png_structp png, png_bytep to, std::size_t count) {
     }
 }
 
-/// Reads what comes before the data. False where that fails.
+/// Reads everything before the data. Returns false on failure.
 bool start(Decoder& decoder, const Header& header, bool raw) {
     if (setjmp(decoder.failed)) return false;
     decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning);
@@ -299,7 +299,7 @@ bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, std::u
     return true;
 }
 
-/// Makes colors of the indices of the rows from `first` on, with alpha where there is any.
+/// Turns the indices in the rows from `first` on into colors, with alpha if there is any.
 void color(const EncodedImage& file, const Decoder& decoder, const cv::Mat& indices, std::uint64_t first,
            cv::Mat& pixels, Image& image) {
     png_colorp colors = nullptr;
@@ -327,6 +327,14 @@ void color(const EncodedImage& file, const Decoder& decoder, const cv::Mat& indi
             file.report(image, "the PNG at row " + std::to_string(first + static_cast<std::uint64_t>(y)) + ": color " +
                                    std::to_string(highest) + " of a palette of " + std::to_string(count));
     }
+}
+
+/// Verdict on a palette: whether its first color is white.
+bool first_is_white(const Decoder& decoder) {
+    png_colorp colors = nullptr;
+    int count = 0;
+    png_get_PLTE(decoder.png, decoder.info, &colors, &count);
+    return count > 0 && colors[0].red == 255 && colors[0].green == 255 && colors[0].blue == 255;
 }
 
 Image decode(const EncodedImage& file) {
@@ -359,7 +367,8 @@ Image decode(const EncodedImage& file) {
     image.white = header.bits == 16 ? 65535 : 255;
     PageList frames;
     find_apng_frames(file.bytes, frames);
-    image.pages = std::max<std::size_t>(1, frames.pages.size());
+    image.pages = std::max<std::uint64_t>(1, frames.count());
+    if (raw && header.palette()) image.zero_is_white = first_is_white(decoder);
     if (channels == 4) image.alpha = Alpha::straight;
     if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
     const int type = colored ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
@@ -371,7 +380,7 @@ Image decode(const EncodedImage& file) {
     for (std::uint64_t row = 0; row < header.height; row += at_once) {
         const auto first = static_cast<std::uint32_t>(row);
         const auto rows = static_cast<std::uint32_t>(std::min(at_once, header.height - row));
-        // What a damaged file does not hold is 0; the last row may be there where the end is not.
+        // Samples that a damaged file lacks are 0. The last row may be there even if the end is missing.
         if (colored && row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(0);
         if (complete) complete = read_rows(decoder, stored.data, stored.step, first, rows);
         if (complete && row + rows == header.height && !decoder.ended)
@@ -401,8 +410,7 @@ const ImageFormat png_format{"a PNG",
                               "u8, u16; 1, 2, 4 bits as 0 to 255",
                               "frames, composed; without --pages the default image",
                               "every type and depth, interlaced; palettes as colors; tRNS as alpha; gamma, profiles, "
-                              "sBIT and background are not "
-                              "looked at",
+                              "sBIT and background are ignored",
                               "unknown critical chunks"},
                              find_apng_frames,
                              open_apng_frames,

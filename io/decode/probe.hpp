@@ -1,4 +1,4 @@
-// The probe: what an image file says of itself before it is decoded, its format, its size, whether it is all there.
+// The probe: facts about an image file before it is decoded: its format, its size, and whether it is complete.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Probe {
     std::string damaged;                  ///< empty, or what contradicts itself
     std::string too_large;                ///< empty, or why the file cannot hold the pixels that it claims
 
-    /// Adds what decoding a mask takes, and what is wrong with it.
+    /// Adds the memory that decoding a mask takes, and its faults.
     void add_mask(const Probe& mask) {
         pixel_bytes += mask.pixel_bytes;
         held_bytes += mask.held_bytes;
@@ -57,8 +57,8 @@ struct Probe {
     }
 };
 
-/// Looks at a file's bytes, without decoding and without memory in proportion to the image. Never reads outside them
-/// and never throws, whatever they are. `masks`: with what is wrong with the page's mask.
+/// Inspects the bytes of a file, without decoding and without memory in proportion to the image. Never reads outside of
+/// them and never throws, whatever they are. `masks`: whether to report faults of the page's mask.
 Probe probe(const Bytes& file, const PagePlace& page = {}, bool masks = true);
 
 /// Words about a header that claims more pixels than `holder`, the part of the file with the samples, has room for.
@@ -67,7 +67,7 @@ std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uin
 std::string unsupported_depth(const std::string& depth);
 std::string unsupported_channels(std::uint64_t count);
 
-/// Plain words about what the bytes of a file of unknown format look like.
+/// Words about the bytes of a file of unknown format.
 std::string describe_unknown(const Bytes& file);
 
 }  // namespace gpuhist::io

@@ -83,7 +83,7 @@ class Rows {
   public:
     Rows(const Bytes& file, std::uint64_t position) : file_(file), at_(position) {}
 
-    /// Reads the next row, and says what is wrong: then the rest of it stays as it is.
+    /// Reads the next row. Returns its fault, if any; then the rest of the row is not changed.
     std::string read(std::vector<Pixel>& row) {
         const std::uint64_t width = row.size();
         if (!file_.has(at_, 4)) return ended;
@@ -108,7 +108,7 @@ class Rows {
     static constexpr const char* ended = "the end of the file";
 
   private:
-    /// Pixels one by one; 1 1 1 n repeats the last one n times, a second such behind it 256 n times.
+    /// Pixels one by one. 1 1 1 n repeats the last pixel n times; a second such code after it repeats it 256 n times.
     std::string read_pixels(std::vector<Pixel>& row) {
         unsigned shift = 0;
         for (std::uint64_t x = 0; x < row.size();) {

@@ -61,7 +61,7 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.truncated = "the Sun raster file ends before its last row";
 }
 
-/// Bytes of all rows: 128 0 is 128, and 128 n v is n + 1 times v. What is missing is zeros.
+/// Bytes of all rows: 128 0 is 128, and 128 n v is n + 1 times v. Missing bytes are zeros.
 std::vector<unsigned char> expand(const EncodedImage& file, const Header& header, Image& image) {
     std::vector<unsigned char> rows(header.bytes());
     std::uint64_t at = header.data(), filled = 0;
@@ -129,7 +129,7 @@ Image decode(const EncodedImage& file) {
                                            " is outside the map of " + std::to_string(map.size()));
                 continue;
             }
-            // A fourth byte comes first, and is no alpha.
+            // A fourth byte comes first, and is not alpha.
             const auto* color = in + x * header.bits / 8 + (header.bits == 32 ? 1 : 0);
             for (unsigned c = 0; c < 3; ++c) out[c] = color[header.type == rgb ? 2 - c : c];
         }
@@ -149,7 +149,7 @@ const ImageFormat sun_format{"a Sun raster file",
                               {},
                               "u8; 1 bit as 0 and 255",
                               "",
-                              "types 0 to 3; 1, 8, 24, 32 bits (the fourth byte is no alpha)",
+                              "types 0 to 3; 1, 8, 24, 32 bits (the fourth byte is not alpha)",
                               "other types, depths and maps"}};
 
 }  // namespace gpuhist::io

@@ -34,11 +34,9 @@ std::uint64_t rows_of_mask(const TiffLayout& mask) {
 
 void inspect(const Bytes& file, Probe& probe) {
     if (probe.page.directory == 0) {
-        std::string rest;
-        IoError::Kind kind{};
-        const std::vector<PagePlace> pages = tiff_pages(file, rest, kind);
-        if (!pages.empty()) probe.page = pages.front();
-        probe.pages = std::max<std::size_t>(1, pages.size());
+        const TiffPages found = first_tiff_page(file);
+        if (!found.places.empty()) probe.page = found.places.front();
+        probe.pages = std::max<std::uint64_t>(1, found.count);
     }
     TiffLayout layout(file, probe.page);
     probe.held_bytes = layout.longest + FileWindow::kept;
@@ -99,8 +97,8 @@ class Rows {
         if (layout.finish == Finish::cmyk) colors_ = file.allocate(at_once, layout.width, CV_8UC3);
     }
 
-    /// Decodes the strips and tiles that hold the rows from `first` on. Damage is reported of the image. Returns what
-    /// may be exchanged for other memory before the next rows.
+    /// Decodes the strips and tiles with the rows from `first` on. Damage is reported for the image. Returns the memory
+    /// that may be exchanged before the next rows.
     cv::Mat& decode(std::uint64_t first, std::uint64_t count, Image& image) {
         samples_.begin_at(first);
         layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
@@ -133,11 +131,11 @@ class Rows {
 /// Mask of an image, some rows after the other.
 class MaskRows {
   public:
-    /// `file` is that which holds the mask.
+    /// `file` is the file with the mask.
     MaskRows(const EncodedImage& file, const TiffLayout& layout)
         : layout_(layout), at_once_(rows_of_mask(layout)), rows_(file, layout, at_once_) {}
 
-    /// Decodes rows, the first of which lie in `to` then. Damage is reported of the image.
+    /// Decodes rows into `to`. Damage is reported for the image.
     void decode(std::uint64_t first, std::uint64_t count, Image& image, cv::Mat& to) {
         for (std::uint64_t row = first; row < first + count;) {
             if (!decoded_ || row < begin_ || row >= begin_ + at_once_) {
@@ -200,9 +198,10 @@ class Mask {
 };
 
 void find_pages(const Bytes& file, PageList& list) {
-    for (const PagePlace& place : tiff_pages(file, list.rest, list.rest_kind)) {
+    TiffPages found = tiff_pages(file, list.most());
+    for (const PagePlace& place : found.places) {
         const TiffLayout layout(file, place, TiffLayout::Part::header);
-        PageFacts& page = list.pages.emplace_back();
+        PageFacts page;
         page.place = place.directory;
         page.plane = place.plane;
         page.planes = place.planes;
@@ -214,11 +213,16 @@ void find_pages(const Bytes& file, PageList& list) {
             if (page.problem.empty()) page.problem = *problem;
         if (page.problem.empty()) page.depth = layout.depth;
         file.let_go();
+        if (!list.add(std::move(page))) return;
     }
+    if (found.count > found.places.size()) return list.end_for_memory();
+    list.rest = std::move(found.rest);
+    list.rest_kind = found.kind;
 }
 
 Image decode(const EncodedImage& file) {
     TiffLayout layout(file.bytes, file.probe.page);
+    const bool zero_is_white = file.options.raw && layout.damaged.empty() && layout.shows_zero_white();
     if (file.options.raw) layout.leave_raw();
     if (!layout.decodable && layout.damaged.empty())
         file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
@@ -231,6 +235,7 @@ Image decode(const EncodedImage& file) {
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;
     image.white = layout.white;
     image.alpha = layout.alpha;
+    image.zero_is_white = zero_is_white;
     image.bands = layout.bands;
     image.nodata = layout.nodata(image.nodata_problem);
     image.pages = file.probe.pages;
@@ -266,10 +271,8 @@ Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory) {
     Probe found;
     found.page.directory = directory;
     if (directory == 0) {
-        std::string rest;
-        IoError::Kind kind{};
-        const std::vector<PagePlace> pages = tiff_pages(file, rest, kind);
-        if (!pages.empty()) found.page = pages.front();
+        const TiffPages pages = first_tiff_page(file);
+        if (!pages.places.empty()) found.page = pages.places.front();
     }
     TiffLayout layout(file, found.page, TiffLayout::Part::mask);
     found.set_size(layout.width, layout.height);
@@ -294,17 +297,16 @@ const ImageFormat tiff_format{
     decode,
     {"TIFF, BigTIFF",
      {"libtiff", "libdeflate", "zlib", "zstd", "liblzma"},
-     "whole numbers of 8, 16 and 32 bits with a sign or without, floats of 16, 32 and 64; 9 to 15 bits as u16 "
+     "signed and unsigned integers of 8, 16 and 32 bits, floats of 16, 32 and 64 bits; 9 to 15 bits as u16 "
      "unscaled, "
      "white 2^bits - 1; 1 to 7 bits as 0 to 255",
      "directories without overviews, thumbnails and masks; the pictures in SubIFDs of a thumbnail; the planes of "
      "stacks "
      "of ImageJ, MetaMorph and tifffile",
-     "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; strips and "
-     "tiles that are left out as nodata or 0; the mask of the image, inside or as FILE.msk; palettes as "
-     "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored, beside "
-     "bands a band called alpha; YCbCr, "
-     "LogLuv "
+     "strips, tiles, planes, both byte orders, predictors, fill orders, also with missing lengths; omitted strips and "
+     "tiles as nodata or 0; the mask of the image, inside or as FILE.msk; palettes as "
+     "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, and bands with the names in "
+     "GDAL's descriptions; alpha as stored, beside bands a band called alpha; YCbCr, LogLuv "
      "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
      "other depths, mixed depths, more than 64 samples, Lab, CFA, other inks, "
      "old and lossless JPEG, JPEG 2000, LERC and unknown compressions, volumes (ImageDepth), floats whose zero is "

@@ -16,8 +16,8 @@ namespace gpuhist::io {
 class TiffCodec {
   public:
     virtual ~TiffCodec() = default;
-    /// Decodes a strip or tile into `to`, of `piece.bytes`; what is missing becomes zeros. Returns what is wrong,
-    /// nothing where all is well. Samples of 16 and 32 bits are in the machine's byte order, predictors undone.
+    /// Decodes a strip or tile of `piece.bytes` into `to`; missing bytes become zeros. Returns the fault, or nothing.
+    /// Samples of 16 and 32 bits are in the machine's byte order, predictors undone.
     virtual std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) = 0;
 };
 

@@ -46,6 +46,7 @@ enum : unsigned {
     image_depth = 32997,
     tile_depth = 32998,
     planes_of_metamorph = 33629,
+    gdal_metadata = 42112,
     gdal_nodata = 42113
 };
 }  // namespace tag
@@ -65,9 +66,9 @@ class TiffDirectory {
     bool complete() const { return complete_; }
     Endian endian() const { return endian_; }
 
-    /// Where it begins; 0 where there is none.
+    /// Its beginning; 0 if there is none.
     std::uint64_t place() const { return place_; }
-    /// The directory after it, which is not complete where there is none.
+    /// The next directory; it is not complete if there is none.
     TiffDirectory next() const {
         TiffDirectory directory = *this;
         directory.read(complete_ ? file_.number(start_ + count_ * entry_bytes(), word_, endian_) : std::nullopt);
@@ -84,7 +85,7 @@ class TiffDirectory {
         return (value(tag::new_subfile_type, 0) & mask) != 0;
     }
     bool is_page() const { return !is_reduced() && !is_mask(); }
-    /// Whether it is a page of which a thumbnail may be: no depth map either.
+    /// Whether it is a page to which a thumbnail can belong, and not a depth map.
     bool is_picture() const {
         constexpr std::uint64_t depth_map = 8;
         return is_page() && (value(tag::new_subfile_type, 0) & depth_map) == 0;
@@ -132,7 +133,7 @@ class TiffDirectory {
     /// Number of values of a field of any type; 0 where it is not there.
     std::uint64_t count(unsigned wanted) const { return find(wanted).count; }
 
-    /// Characters of a field of text, at most so many; empty where there is none.
+    /// Characters of a text field, at most so many; empty if there is none.
     std::string text(unsigned wanted, std::uint64_t most) const {
         const Entry entry = find(wanted);
         std::string characters;
@@ -198,7 +199,7 @@ class TiffDirectory {
         return entry.type_bytes && file_.has(entry.offset, saturating_product(entry.count, entry.type_bytes));
     }
 
-    /// The first entry of a field; of no type where there is none.
+    /// The first entry of a field; it has no type if there is none.
     Entry find(unsigned wanted) const {
         for (std::uint64_t i = 0; i < count_; ++i)
             if (file_.number(start_ + i * entry_bytes(), 2, endian_) == wanted) return read_entry(i);

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "decode/probe.hpp"
@@ -133,6 +133,50 @@ std::optional<double> number_of_gdal(std::string text) {
         return passed.find("e-") == passed.npos ? sign * std::numeric_limits<double>::infinity() : 0;
     }
     return sign * value;
+}
+
+constexpr std::uint64_t longest_metadata = 256 << 10;
+constexpr std::size_t longest_name = 64;
+
+/// Text of XML with its entities replaced; unknown entities stay.
+std::string unescaped(std::string_view xml) {
+    constexpr std::pair<std::string_view, char> entities[]{
+        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    std::string text;
+    while (!xml.empty()) {
+        const auto* const known = std::find_if(std::begin(entities), std::end(entities), [&](const auto& entity) {
+            return xml.substr(0, entity.first.size()) == entity.first;
+        });
+        text += known == std::end(entities) ? xml.front() : known->second;
+        xml.remove_prefix(known == std::end(entities) ? 1 : known->first.size());
+    }
+    return text;
+}
+
+/// Descriptions of samples in GDAL's metadata, by place: <Item name="DESCRIPTION" sample="0" role="description">. A
+/// description that is empty, very long or another sample's too is left out: it is no name. GDAL escapes texts twice.
+std::vector<std::string> descriptions_of_gdal(std::string_view xml, std::uint64_t samples) {
+    std::vector<std::string> found(samples);
+    for (std::size_t at; (at = xml.find("<Item ")) != xml.npos;) {
+        xml.remove_prefix(at);
+        const std::size_t begin = xml.find('>'), end = xml.find("</Item>");
+        if (begin == xml.npos || end == xml.npos) break;
+        const std::string_view head = xml.substr(0, begin);
+        constexpr std::string_view before_sample = "sample=\"";
+        const std::size_t place = head.find(before_sample);
+        std::uint64_t sample = samples;
+        if (place != head.npos)
+            std::from_chars(head.data() + place + before_sample.size(), head.data() + head.size(), sample);
+        const std::string_view text = begin < end ? xml.substr(begin + 1, end - begin - 1) : std::string_view();
+        if (head.find("role=\"description\"") != head.npos && sample < samples && text.find('<') == text.npos)
+            found[sample] = unescaped(unescaped(text));
+        xml.remove_prefix(end);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i].size() > longest_name || std::find(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i),
+                                                        found[i]) != found.begin() + static_cast<std::ptrdiff_t>(i))
+            found[i].clear();
+    return found;
 }
 
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
@@ -260,21 +304,21 @@ void TiffLayout::read_type(Part part) {
         if (kind == extra_premultiplied) return Alpha::premultiplied;
         return kind == extra_straight || kind == extra_straight_of_corel ? Alpha::straight : Alpha::none;
     };
-    // Alpha beside bands is a band that is called so.
+    // Alpha beside bands is a band that is called so; others have the name that GDAL describes them by, or none.
     const auto name_bands = [&](std::uint64_t colors) {
         const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
         const std::uint64_t before = samples - std::min(samples, kinds.count());
+        bands = descriptions_of_gdal(directory.text(tag::gdal_metadata, longest_metadata), samples);
         for (std::uint64_t i = 0; i < samples; ++i) {
             const Alpha kind = i >= std::max(before, colors) ? alpha_of(kinds[i - before]) : Alpha::none;
-            const bool first = kind != Alpha::none && alpha == Alpha::none;
-            if (first) alpha = kind;
-            const std::uint64_t others = i - (alpha != Alpha::none ? 1 : 0);
-            bands.push_back(first         ? "alpha"
-                            : colors == 0 ? "c" + std::to_string(i)
-                            : i < colors  ? "color"
-                                          : "extra" + std::to_string(others - colors + 1));
+            if (i < colors) bands[i].clear();
+            if (kind == Alpha::none || alpha != Alpha::none) continue;
+            alpha = kind;
+            std::replace(bands.begin(), bands.end(), std::string("alpha"), std::string());
+            bands[i] = "alpha";
         }
-        if (alpha == Alpha::none) bands.clear();
+        if (std::all_of(bands.begin(), bands.end(), [](const std::string& name) { return name.empty(); }))
+            bands.clear();
     };
     const auto counted = [&] { return std::to_string(samples) + " samples per pixel"; };
     channels = samples;
@@ -296,8 +340,11 @@ void TiffLayout::read_type(Part part) {
             break;
         case photometric_rgb:
             if (samples == 4) {
-                alpha = alpha_of(extra);
-                meaning = alpha == Alpha::none ? Samples::color_bands : Samples::color;
+                meaning = alpha_of(extra) == Alpha::none ? Samples::color_bands : Samples::color;
+                if (meaning == Samples::color_bands)
+                    name_bands(3);
+                else
+                    alpha = alpha_of(extra);
             } else if (samples > 4) {
                 meaning = Samples::color_bands;
                 name_bands(3);
@@ -371,11 +418,11 @@ std::optional<double> TiffLayout::nodata(std::string& problem) const {
     if (text.empty()) return std::nullopt;
     const auto value = number_of_gdal(text);
     if (!value)
-        problem = "the value that its nodata tag names is no number";
+        problem = "its nodata tag is not a number";
     else if (palette)
-        problem = "its nodata tag names an index of its palette, and colors are measured";
+        problem = "its nodata tag names an index of its palette, but gpuhist measures colors";
     else if (finish != Finish::none)
-        problem = "its nodata tag names a stored sample, and colors are measured";
+        problem = "its nodata tag names a stored sample, but gpuhist measures colors";
     if (!problem.empty()) return std::nullopt;
     if (raw || traits_of(depth).floating) return value;
     const double most = static_cast<double>((std::uint64_t{1} << bits) - 1);
@@ -431,6 +478,13 @@ void TiffLayout::leave_raw() {
     channels = 1;
     depth = bits > 8 ? Depth::u16 : Depth::u8;
     white = traits_of(depth).highest;
+}
+
+bool TiffLayout::shows_zero_white() const {
+    if (!palette) return zero_is_white;
+    for (std::uint64_t channel = 0; channel < 3; ++channel)
+        if (color(0, channel) < static_cast<std::uint64_t>(white)) return false;
+    return true;
 }
 
 bool TiffLayout::by_libtiff() const {
@@ -537,7 +591,7 @@ void TiffLayout::read_pieces(const Bytes& file) {
         if (truncated.empty() && !file.has(here.offset, std::max<std::uint64_t>(1, here.length)))
             truncated = "the TIFF ends before its " + name_of(i);
     }
-    // A file that was cut may hold a small part of what its strips claim.
+    // A file that was cut may contain only a small part of the claimed bytes of its strips.
     held = std::min(held, saturating_product(1024, file.size()));
     if ((sparse ? present : total) > saturating_product(held, expansion(compression, first.row_bytes)))
         too_large = cannot_hold("the TIFF's " + std::to_string(held) + " bytes of strips or tiles", width, height);
@@ -633,9 +687,11 @@ std::uint64_t claimed_planes(const TiffDirectory& directory) {
     return of_one == 0 ? 1 : std::max<std::uint64_t>(1, values / of_one);
 }
 
-/// Adds the planes of a stack to the first of them. A text that says more than lies behind the first one is an old one.
-void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& rest, IoError::Kind& kind) {
-    const PagePlace first = pages.front();
+/// Adds the planes of a stack after the first one, as many as are requested. If a text promises more than the file has,
+/// it is out of date.
+void add_planes(const Bytes& file, TiffPages& found, std::uint64_t most_places) {
+    std::vector<PagePlace>& places = found.places;
+    const PagePlace first = places.front();
     const std::uint64_t claimed = claimed_planes(TiffDirectory(file, first.directory));
     if (claimed == 1) return;
     const TiffLayout layout(file, first, TiffLayout::Part::header);
@@ -649,77 +705,164 @@ void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& r
     const std::uint64_t most = std::max<std::uint64_t>(1 << 16, file.size() / 64);
     const std::uint64_t whole = (file.size() - offsets[0]) / bytes, there = std::min({claimed, whole, most});
     if (there < 2) return;
-    for (std::uint64_t plane = 0; plane < there; ++plane) {
-        if (plane > 0) pages.push_back(first);
-        pages[plane].plane = plane;
-        pages[plane].planes = there;
+    found.count = there;
+    for (std::uint64_t plane = 0; plane < std::min(there, most_places); ++plane) {
+        if (plane > 0) places.push_back(first);
+        places[plane].plane = plane;
+        places[plane].planes = there;
     }
     if (there == claimed) return;
-    kind = there == whole ? IoError::Kind::truncated : IoError::Kind::damaged;
-    rest = (there == whole ? "the TIFF ends before image "
-                           : "the TIFF has too many tiny images: nothing looks for image ") +
-           std::to_string(there + 1) + " of the " + std::to_string(claimed) + " behind its directory";
+    found.kind = there == whole ? IoError::Kind::truncated : IoError::Kind::damaged;
+    found.rest = (there == whole ? "the TIFF ends before image "
+                                 : "the TIFF has too many tiny images: nothing looks for image ") +
+                 std::to_string(there + 1) + " of the " + std::to_string(claimed) + " behind its directory";
 }
 
-}  // namespace
+/// Number of different directories in a chain that comes back to `again`, one of them.
+std::uint64_t directories_before_loop(const Bytes& file, const TiffDirectory& again) {
+    std::uint64_t loop = 1, before = 0;
+    for (TiffDirectory one = again.next(); one.place() != again.place(); one = one.next()) {
+        ++loop;
+        file.let_go();
+    }
+    TiffDirectory one(file), ahead(file);
+    for (std::uint64_t i = 0; i < loop; ++i) ahead = ahead.next();
+    for (; one.place() != ahead.place(); one = one.next(), ahead = ahead.next()) {
+        ++before;
+        file.let_go();
+    }
+    return before + loop;
+}
 
-std::vector<PagePlace> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind) {
-    std::vector<PagePlace> pages;
+/// Walk along the chain of directories of a TIFF.
+class ChainWalk {
+  public:
+    /// `first`: the first page's place is wanted, and the number of all.
+    ChainWalk(const Bytes& file, std::uint64_t most_places, bool first)
+        : file_(file), most_places_(most_places), first_(first) {}
+
+    TiffPages pages() {
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+        if (const auto again = walk(most)) {
+            most = directories_before_loop(file_, *again);
+            found_ = {};
+            sides_.clear();
+            fields_ = 0;
+            like_first_ = chained_ = false;
+            walk(most);
+        }
+        std::vector<PagePlace>& places = found_.places;
+        if (places.empty() && head_ != 0) add(TiffDirectory(file_, head_));
+        if (found_.count == 1 && found_.rest.empty()) add_planes(file_, found_, most_places_);
+        return std::move(found_);
+    }
+
+  private:
     struct Sides {
         std::uint64_t width, height;
         bool operator==(const Sides&) const = default;
     };
-    std::vector<Sides> sides;  // of the pages
-    const auto sides_of = [](const TiffDirectory& one) { return Sides{one.width(), one.height()}; };
-    std::unordered_set<std::uint64_t> seen;
-    std::uint64_t first = 0, fields = 0;
-    bool chained = false;  // a directory of the chain is a page
-    const auto add = [&](const TiffDirectory& one) {
-        pages.push_back({one.place()});
-        sides.push_back(sides_of(one));
-    };
-    // Pictures among the SubIFDs of a thumbnail, which is one of them made smaller whether it says so or not.
-    const auto add_pictures = [&](const TiffDirectory& thumbnail) {
+    static Sides sides_of(const TiffDirectory& one) { return {one.width(), one.height()}; }
+
+    bool full() const { return found_.places.size() >= most_places_; }
+
+    void add(const TiffDirectory& one) {
+        ++found_.count;
+        const Sides sides = sides_of(one);
+        if (full()) {
+            like_first_ = like_first_ || sides == sides_.front();
+            return;
+        }
+        found_.places.push_back({one.place()});
+        sides_.push_back(sides);
+    }
+
+    /// Adds the pictures in the SubIFDs of a thumbnail. The thumbnail is a smaller version of one of them, whether its
+    /// tags say so or not.
+    bool add_pictures(const TiffDirectory& thumbnail) {
         const TiffDirectory::Values below = thumbnail.values(tag::sub_directories);
-        const std::size_t before = pages.size();
+        const std::uint64_t before = found_.count;
         const std::uint64_t pixels = saturating_product(thumbnail.width(), thumbnail.height());
-        for (std::uint64_t i = 0; i < below.count() && fields <= file.size() / 6; ++i) {
+        for (std::uint64_t i = 0; i < below.count() && fields_ <= file_.size() / 6; ++i) {
             if (below[i] == 0) continue;
-            const TiffDirectory one(file, below[i]);
-            fields += one.fields() + 1;
+            const TiffDirectory one(file_, below[i]);
+            fields_ += one.fields() + 1;
             const bool larger = saturating_product(one.width(), one.height()) > pixels;
             if (one.complete() ? one.is_picture() && larger : thumbnail.is_reduced()) add(one);
         }
-        return pages.size() > before;
-    };
-    TiffDirectory directory(file);
-    for (; directory.complete(); directory = directory.next()) {
-        fields += directory.fields() + 1;  // directories that do not overlap have no more than the file holds
-        if (!seen.insert(directory.place()).second || fields > file.size() / 6) {
-            rest = "the TIFF's directories form a loop, or overlap";
-            kind = IoError::Kind::damaged;
-            break;
+        return found_.count > before;
+    }
+
+    /// Gives a mask to the page before it that has its sides.
+    void add_mask(const TiffDirectory& mask) {
+        if (mask.is_reduced()) return;
+        const Sides sides = sides_of(mask);
+        for (std::size_t i = sides_.size(); i-- > 0;) {
+            if (!(sides_[i] == sides)) continue;
+            if (i == 0 && like_first_) return;  // it is of one whose place is not kept
+            if (found_.places[i].mask == 0) found_.places[i].mask = mask.place();
+            return;
         }
-        if (first == 0) first = directory.place();
-        if (directory.is_mask()) {
-            for (std::size_t i = pages.size(); i-- > 0 && !directory.is_reduced();) {
-                if (!(sides[i] == sides_of(directory))) continue;
-                if (pages[i].mask == 0) pages[i].mask = directory.place();
-                break;
+    }
+
+    /// Follows the chain for so many directories. Returns a directory that it reached twice, by Brent's algorithm: it
+    /// compares one place with all later ones, and then takes one that is twice as far. So it need not keep places.
+    std::optional<TiffDirectory> walk(std::uint64_t most) {
+        TiffDirectory directory(file_);
+        std::uint64_t done = 0, compared = directory.place(), compare_next = 1;
+        std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+        head_ = directory.complete() ? directory.place() : 0;
+        const auto loop = [&] {
+            found_.rest = "the TIFF's directories form a loop, or overlap";
+            found_.kind = IoError::Kind::damaged;
+        };
+        for (; directory.complete(); directory = directory.next(), ++done) {
+            if (done == most || done > last) return loop(), std::nullopt;
+            if (done > 0 && directory.place() == compared) return directory;
+            if (done == compare_next) {
+                compared = directory.place();
+                compare_next *= 2;
             }
-        } else if (chained ? directory.is_page() : !add_pictures(directory) && directory.is_page()) {
-            add(directory);
-            chained = true;
+            file_.let_go();
+            if (fields_ > file_.size() / 6) continue;
+            fields_ += directory.fields() + 1;  // directories that do not overlap have no more than the file holds
+            if (fields_ > file_.size() / 6) {
+                last = 4 * done + 4;  // a loop of those so far is found by then
+            } else if (directory.is_mask()) {
+                add_mask(directory);
+            } else if (chained_ ? directory.is_page() : !add_pictures(directory) && directory.is_page()) {
+                add(directory);
+                chained_ = true;
+            }
+            if (!first_ && found_.count > most_places_) return std::nullopt;
         }
-        file.let_go();
+        if (fields_ > file_.size() / 6) return loop(), std::nullopt;
+        if (directory.place() != 0) {
+            found_.rest = "the TIFF ends before its directory " + std::to_string(done + 1);
+            found_.kind = IoError::Kind::truncated;
+        }
+        return std::nullopt;
     }
-    if (!directory.complete() && directory.place() != 0) {
-        rest = "the TIFF ends before its directory " + std::to_string(seen.size() + 1);
-        kind = IoError::Kind::truncated;
-    }
-    if (pages.empty() && first != 0) pages.push_back({first});
-    if (pages.size() == 1 && rest.empty()) add_planes(file, pages, rest, kind);
-    return pages;
+
+    const Bytes& file_;
+    const std::uint64_t most_places_;
+    const bool first_;
+    TiffPages found_;
+    std::vector<Sides> sides_;  ///< of the pages whose places are kept
+    std::uint64_t head_ = 0;    ///< place of the first directory
+    std::uint64_t fields_ = 0;
+    bool like_first_ = false;  ///< a page whose place is not kept has the sides of the first
+    bool chained_ = false;     ///< a directory of the chain is a page
+};
+
+}  // namespace
+
+TiffPages tiff_pages(const Bytes& file, std::uint64_t most) {
+    return ChainWalk(file, most, false).pages();
+}
+
+TiffPages first_tiff_page(const Bytes& file) {
+    return ChainWalk(file, 1, true).pages();
 }
 
 }  // namespace gpuhist::io

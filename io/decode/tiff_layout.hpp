@@ -1,4 +1,4 @@
-// What a directory of a TIFF says: the samples, and where the strips or tiles lie.
+// Facts in a directory of a TIFF: the samples, and the places of the strips or tiles.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ struct TiffLayout {
     Depth depth = Depth::u8;
     Samples meaning = Samples::color;
     Alpha alpha = Alpha::none;
-    std::vector<std::string> bands;  ///< names by place, where one of them is alpha
+    std::vector<std::string> bands;  ///< names by place; empty where none has one
     Finish finish = Finish::none;
     double white = 255;
     std::uint64_t channels = 1;  ///< of the matrix that samples go to
@@ -80,11 +80,13 @@ struct TiffLayout {
 
     /// Leaves samples as they are stored: palette indices, bits, zeros that are white.
     void leave_raw();
+    /// Verdict on samples as they are stored: whether 0 stands for white.
+    bool shows_zero_white() const;
 
     std::uint64_t pieces() const { return across * down * (planar ? samples : 1); }
     TiffPiece piece(std::uint64_t index) const;
-    /// Calls use(index, piece) for what holds the rows [first, last): strips and tiles, or of strips that are not
-    /// compressed parts.
+    /// Calls use(index, piece) for the strips and tiles with the rows [first, last), or for parts of strips that are
+    /// not compressed.
     template <class Use>
     void each_piece(std::uint64_t first, std::uint64_t last, const Use& use) const {
         for (std::uint64_t plane = 0; plane < (planar ? samples : 1); ++plane)
@@ -108,7 +110,7 @@ struct TiffLayout {
     bool by_libtiff() const;
     /// Whether libtiff hands over RGB where the file has YCbCr.
     bool rgb_of_jpeg() const;
-    /// Luma's parts of red, green and blue; of Y, Cb and Cr what stands for black and for white.
+    /// Coefficients of red, green and blue in luma, and the values of Y, Cb and Cr that stand for black and for white.
     std::vector<float> ycbcr_coefficients() const;
     std::vector<float> reference_black_white() const;
     /// Bytes that a pixel takes in memory, those of strips and tiles as large as the image included.
@@ -145,10 +147,19 @@ struct TiffLayout {
     std::uint64_t part_rows_ = 0;  ///< of strips that are not compressed, whose rows are read without those before them
 };
 
-/// Pages: the directories of the chain without overviews, thumbnails and masks; in the place of a thumbnail that comes
-/// before them the pictures among its SubIFDs. Where no directory is one, the first is. A mask belongs to the page
-/// before it that has its sides. A stack behind the only page's directory has a page per plane. `rest` says why there
-/// may be more.
-std::vector<PagePlace> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind);
+/// Pages: the directories of the chain without overviews, thumbnails and masks; in place of a thumbnail before them,
+/// the pictures in its SubIFDs. If no directory is a page, the first one is. A mask belongs to the nearest page before
+/// it with the same width and height. A stack behind the directory of a single page has one page per plane.
+struct TiffPages {
+    std::vector<PagePlace> places;
+    std::uint64_t count = 0;  ///< also of pages whose places are not here
+    std::string rest{};       ///< why there may be more
+    IoError::Kind kind = IoError::Kind::damaged;
+};
+
+/// Finds the first `most` pages, and one more.
+TiffPages tiff_pages(const Bytes& file, std::uint64_t most);
+/// Finds the first page and counts all pages, in constant memory.
+TiffPages first_tiff_page(const Bytes& file);
 
 }  // namespace gpuhist::io

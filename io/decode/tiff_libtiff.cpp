@@ -1,5 +1,5 @@
-// Strips and tiles that libtiff decodes. What it says while it does is damage, but for the few remarks named here; what
-// it says of fields is not.
+// Strips and tiles that libtiff decodes. Its messages during decoding mean damage, except the few named here; its
+// messages about fields do not.
 #include <tiffio.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ class TiffSamples {
 
     /// Where a piece may be decoded to, its rows being the matrix's; null where its samples must move.
     unsigned char* in_place(const TiffPiece& piece) const;
-    /// Puts a decoded piece into the matrix. `from` may be what `in_place` said; it is changed.
+    /// Puts a decoded piece into the matrix. `from` may be the result of `in_place`; it is changed.
     void put(const TiffPiece& piece, unsigned char* from);
 
   private:
@@ -37,7 +37,7 @@ class TiffSamples {
 /// no data, or 0.
 void fill_sparse(const TiffLayout& layout, const TiffPiece& piece, unsigned char* to);
 
-/// What Finish asks for: YCbCr becomes colors as libtiff converts them, in place; LogLuv as `cv::imread` does.
+/// Conversions of Finish, in place: YCbCr to colors as in libtiff, and LogLuv as in `cv::imread`.
 void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels);
 void finish_log_luv(cv::Mat& pixels);
 /// Ink as `cv::imread` turns that of a JPEG into colors. `colors` has three channels.

@@ -19,7 +19,7 @@ namespace {
 
 namespace compression = tiff_compression;
 
-/// Memory for what comes out of a codec, and a place for what comes beyond, which is counted only.
+/// Memory for the output of a codec, and a place for any output beyond, which is only counted.
 class Output {
   public:
     Output(unsigned char* data, std::uint64_t size) : data_(data), size_(size) {}
@@ -37,7 +37,7 @@ class Output {
     std::array<unsigned char, 4096> beyond_;
 };
 
-/// Codec of a stream. `run` decodes all of it, or until more than `most` bytes came out; returns what is wrong.
+/// Codec of a stream. `run` decodes all of it, or stops after more than `most` bytes; returns the fault.
 struct Stream {
     virtual ~Stream() = default;
     virtual std::string run(const Bytes& from, Output& to, std::uint64_t most) = 0;

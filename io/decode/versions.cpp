@@ -13,8 +13,6 @@
 #include <jpeglib.h>
 #include <cstdio>  // before jpeglib.h, which wants FILE
 
-#include <opencv2/core.hpp>
-
 #define GPUHIST_TEXT_OF(x) #x
 #define GPUHIST_TEXT(x) GPUHIST_TEXT_OF(x)
 
@@ -36,21 +34,21 @@ std::string webp_version() {
 }  // namespace
 
 std::vector<LibraryVersion> library_versions() {
-    return {{"OpenCV", cv::getVersionString()},
+    return {
 #ifdef LIBJPEG_TURBO_VERSION
-            {"libjpeg-turbo", GPUHIST_TEXT(LIBJPEG_TURBO_VERSION)},
+        {"libjpeg-turbo", GPUHIST_TEXT(LIBJPEG_TURBO_VERSION)},
 #else
-            {"libjpeg", GPUHIST_TEXT(JPEG_LIB_VERSION)},
+        {"libjpeg", GPUHIST_TEXT(JPEG_LIB_VERSION)},
 #endif
-            {"libpng", png_get_libpng_ver(nullptr)},
-            {"libtiff", tiff_version()},
-            {"libwebp", webp_version()},
-            {"OpenJPEG", opj_version()},
-            {"OpenEXR", OPENEXR_VERSION_STRING},
-            {"zlib", zlibVersion()},
-            {"libdeflate", LIBDEFLATE_VERSION_STRING},
-            {"zstd", ZSTD_versionString()},
-            {"liblzma", lzma_version_string()}};
+        {"libpng", png_get_libpng_ver(nullptr)},
+        {"libtiff", tiff_version()},
+        {"libwebp", webp_version()},
+        {"OpenJPEG", opj_version()},
+        {"OpenEXR", OPENEXR_VERSION_STRING},
+        {"zlib", zlibVersion()},
+        {"libdeflate", LIBDEFLATE_VERSION_STRING},
+        {"zstd", ZSTD_versionString()},
+        {"liblzma", lzma_version_string()}};
 }
 
 }  // namespace gpuhist::io

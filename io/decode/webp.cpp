@@ -62,8 +62,8 @@ void find_pages(const Bytes& file, PageList& list) {
     if (!is_animated(file)) return;
     const Animation animation = read_animation(file);
     list.animated = animation.frames > 0;
-    list.pages.assign(animation.frames, {animation.width, animation.height});
-    if (!animation.cut) return;
+    list.add(animation.frames, {animation.width, animation.height});
+    if (!animation.cut || !list.rest.empty()) return;
     list.rest = "the WebP ends in its frame " + std::to_string(animation.frames + 1);
     list.rest_kind = IoError::Kind::truncated;
 }

@@ -16,7 +16,7 @@
 namespace gpuhist::io {
 namespace {
 
-/// Where libpng writes, and what went wrong.
+/// Output of libpng, and its error.
 struct Output {
     EncodedBytes& to;
     std::uint64_t position = 0;
@@ -40,7 +40,7 @@ void append(png_structp png, png_bytep data, png_size_t size) {
     png_longjmp(png, 1);
 }
 
-/// What is written, and how.
+/// Data to write, and their form.
 struct Format {
     std::uint32_t width, height;
     int bits, kind;
@@ -186,8 +186,8 @@ std::unique_ptr<RowEncoder> png_encoder(EncodedBytes& to, cv::Size sides, int ty
     return std::make_unique<PngEncoder>(to, format, gray_alpha, name);
 }
 
-// Most rows of a drawing are those above them: run lengths of such differences are as small as what zlib finds at its
-// level 6, in a third of the time. A palette takes two thirds off both.
+// Most rows of a drawing equal the rows above them. Run lengths of the differences are as small as the result of zlib
+// at level 6, in a third of the time. A palette reduces both to a third.
 std::vector<unsigned char> encode_drawing(const cv::Mat& image, const std::string& name) {
     const auto palette = palette_of(image);
     if (!palette) return encode(image, PNG_COLOR_TYPE_RGB, nullptr, 0, PNG_FILTER_UP, Z_RLE, name);

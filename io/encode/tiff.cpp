@@ -16,7 +16,7 @@
 namespace gpuhist::io {
 namespace {
 
-/// File as libtiff writes it, and what went wrong.
+/// File that libtiff writes, and its error.
 struct Output {
     EncodedBytes& to;
     std::uint64_t position = 0, size = 0;
@@ -64,7 +64,7 @@ class TiffEncoder final : public RowEncoder {
         const bool colors = samples == Samples::color_bands || (samples == Samples::color && CV_MAT_CN(type) > 2);
         const int channels = gray_alpha ? 2 : CV_MAT_CN(type);
         from_type_ = CV_MAKETYPE(moved, CV_MAT_CN(type));
-        // Where each sample of the file's row comes from: colors stand there in the order R, G, B.
+        // Source of each sample in a row of the file, in which colors are in the order R, G, B.
         if (gray_alpha) from_to_ = {0, 0, 3, 1};
         if (colors) from_to_ = {2, 0, 1, 1, 0, 2};
         for (int c = 3; colors && c < channels; ++c) from_to_.insert(from_to_.end(), {c, c});

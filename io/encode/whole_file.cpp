@@ -40,7 +40,7 @@ NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
     const std::filesystem::path directory = path_.has_parent_path() ? path_.parent_path() : ".";
     if (can_be_named) file_ = ::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     if (file_ >= 0) return;
-    // Not every file system has such files.
+    // Not every file system has files without a name.
     do {
         temporary_ = temporary_name();
         file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -48,11 +48,15 @@ NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
     if (file_ < 0) give_up(path_, errno);
 }
 
-/// Returns a short name of its own: the file's may already be as long as the file system allows.
+/// Returns a short temporary name: the name of the file may already be as long as the file system allows.
 std::filesystem::path NewFile::temporary_name() const {
     static std::atomic<unsigned> counter{0};
     const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
     return path_.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
+}
+
+std::filesystem::path NewFile::readable_path() const {
+    return temporary_.empty() ? std::filesystem::path("/proc/self/fd") / std::to_string(file_) : temporary_;
 }
 
 /// Gives a file without a name this one. Returns 0, or the system's error.

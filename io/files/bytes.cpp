@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,7 @@ constexpr std::array kinds{
     std::pair(IoError::Kind::memory, "memory"),           std::pair(IoError::Kind::no_space, "no_space")};
 
 [[noreturn]] void fail_as_empty(const std::string& name) {
-    fail(name, "empty: there are no bytes in it", IoError::Kind::truncated);
+    fail(name, "empty: it has no bytes", IoError::Kind::truncated);
 }
 
 /// Fills bytes from a place in them on, and in the file. Returns where the file ends, or the bytes do.
@@ -49,21 +50,51 @@ std::vector<unsigned char> read_regular(int descriptor, std::size_t size, const 
     return bytes;
 }
 
-void wait_for_input(int descriptor, const std::string& name, const Reading& how) {
-    for (int ready = 0; ready == 0;) {
-        if (how.while_reading) how.while_reading();
-        pollfd waiting{descriptor, POLLIN, 0};
-        ready = ::poll(&waiting, 1, 50);
-        if (ready < 0 && errno == EINTR) ready = 0;
-        if (ready < 0) throw system_failure(name, "cannot be read", errno);
-    }
+/// Tells whether a pipe holds something, or somebody may write to it.
+bool has_writer(int pipe) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return true;
+    const Descriptor read_end(ends[0]), write_end(ends[1]);
+    return ::tee(pipe, write_end.get(), 1, SPLICE_F_NONBLOCK) != 0;  // which takes nothing out
 }
+
+/// Wait for what a pipe brings.
+class PipeWait {
+  public:
+    PipeWait(int descriptor, const std::string& name, const Reading& how)
+        : descriptor_(descriptor), name_(name), how_(how) {}
+
+    /// Returns whether there is input, or its end, within 50 ms.
+    bool ready() {
+        if (how_.while_reading) how_.while_reading();
+        pollfd waiting{descriptor_, POLLIN, 0};
+        const int ready = ::poll(&waiting, 1, 50);
+        if (ready < 0 && errno != EINTR) throw system_failure(name_, "cannot be read", errno);
+        if (ready > 0) said_ = true;
+        if (!said_ && how_.unwritten && Clock::now() - begin_ >= patience && !has_writer(descriptor_)) {
+            said_ = true;
+            how_.unwritten(name_);
+        }
+        return ready > 0;
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::seconds patience{2};
+
+    const int descriptor_;
+    const std::string& name_;
+    const Reading& how_;
+    const Clock::time_point begin_ = Clock::now();
+    bool said_ = false;  ///< or there is nothing to be said
+};
 
 }  // namespace
 
 std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, const Reading& how) {
     std::vector<unsigned char> bytes;
     std::size_t length = 0;
+    PipeWait wait(descriptor, name, how);
     for (bool looked = !how.look;;) {
         if (length == bytes.size()) {
             const std::size_t more = std::max<std::size_t>(65536, 2 * length);
@@ -71,7 +102,7 @@ std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, co
             if (how.admit) how.admit(length + size);  // while they are copied
             bytes.resize(size);
         }
-        wait_for_input(descriptor, name, how);
+        while (!wait.ready()) continue;
         const ssize_t got = ::read(descriptor, bytes.data() + length, bytes.size() - length);
         if (got == 0) break;
         if (got < 0) {
@@ -114,10 +145,26 @@ std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const R
     return read_opened(file.get(), name, how);
 }
 
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::uint64_t max_pipe_bytes) {
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::uint64_t max_pipe_bytes,
+                                      const std::function<void(const std::string&)>& unwritten) {
     Reading how;
     how.max_pipe_bytes = max_pipe_bytes;
+    how.unwritten = unwritten;
     return read_bytes(path, how);
+}
+
+int open_written(const std::filesystem::path& path, const std::function<void(const std::string&)>& unwritten) {
+    const std::string name = path.string();
+    Descriptor file(open_input(path, name));
+    struct stat status {};
+    Reading how;
+    how.unwritten = unwritten;
+    if (::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode))
+        for (PipeWait wait(file.get(), name, how); !wait.ready() && !has_writer(file.get());) continue;
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    if (flags < 0 || ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+        throw system_failure(name, "cannot be opened", errno);
+    return file.release();
 }
 
 const char* to_string(IoError::Kind kind) {

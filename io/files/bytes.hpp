@@ -1,4 +1,4 @@
-// Files read whole, once there is memory for them and their beginning is what is wanted.
+// Files that are read whole, once there is memory for them and their first bytes are accepted.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace gpuhist::io {
 /// Bytes at the beginning of a file that are read before the rest.
 inline constexpr std::size_t first_bytes = 4096;
 
-/// How a file is read. What its functions throw comes out.
+/// Options for reading a file. Exceptions of its functions are passed on.
 struct Reading {
     /// Function called before memory is taken, with the bytes that the file needs; for a pipe, whenever it needs more.
     std::function<void(std::uint64_t)> admit;
@@ -23,6 +23,8 @@ struct Reading {
     std::function<void(const std::vector<unsigned char>&)> look;
     std::uint64_t max_pipe_bytes = 0;     ///< a pipe that brings more is refused; 0: all are
     std::function<void()> while_reading;  ///< called again and again while a pipe is read, at least every 50 ms
+    /// Function called once with the name of a pipe that nobody has opened for writing within two seconds.
+    std::function<void(const std::string&)> unwritten;
 };
 
 /// Reads a regular file, or a named pipe where these are wanted.
@@ -34,7 +36,7 @@ int open_input(const std::filesystem::path& path, const std::string& name);
 /// Reads an open file as `read_bytes` does, from its beginning.
 std::vector<unsigned char> read_opened(int descriptor, const std::string& name, const Reading& how);
 
-/// Reads an open file of any kind, from where it stands to its end, as a pipe.
+/// Reads an open file of any kind like a pipe, from its present place to its end.
 std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, const Reading& how);
 
 }  // namespace gpuhist::io

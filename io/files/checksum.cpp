@@ -78,7 +78,7 @@ void check_seal(std::string_view text, const std::string& name) {
     std::string seal(seal_start);
     seal.append(checksum_text(checksum(sealed))).append(seal_end);
     if (text.substr(sealed.size()) != seal)
-        fail(name, "it is damaged: its checksum is missing or another", IoError::Kind::damaged);
+        fail(name, "it is damaged: its checksum is missing or differs", IoError::Kind::damaged);
 }
 
 }  // namespace gpuhist::io

@@ -20,7 +20,7 @@ class Descriptor {
     int get() const { return number_; }
     /// Hands it over to the caller.
     int release() { return std::exchange(number_, -1); }
-    /// Closes now; errno's value where that fails, as it does where written data could not be stored after all.
+    /// Closes now. Returns errno if that fails, for example because written data could not be stored.
     int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 
   private:

@@ -9,7 +9,7 @@
 
 namespace gpuhist::io {
 
-/// Failure of a system call: "NAME: WHAT: the system's words", of the kind that its number tells.
+/// Failure of a system call: "NAME: WHAT: the system's words", with the kind for its error number.
 inline IoError system_failure(const std::string& name, const std::string& what, int error) {
     using Kind = IoError::Kind;
     Kind kind = Kind::other;

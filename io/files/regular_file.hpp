@@ -10,7 +10,7 @@
 
 namespace gpuhist::io {
 
-/// Words for what is no regular file, by its mode.
+/// Words for other than regular files, by their mode.
 const char* kind_of(unsigned mode);
 
 /// Opens a regular file for reading. Returns a descriptor, which is the caller's. Throws IoError.

@@ -32,7 +32,7 @@ bool matches(const std::vector<std::string>& globs, const std::string& path) {
     return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return matches(glob, path); });
 }
 
-/// Adds the globs that match to those that have before.
+/// Adds the globs that match to those that matched before.
 void note_matches(const std::vector<std::string>& globs, const std::string& path, std::set<std::string>& matched) {
     for (const std::string& glob : globs)
         if (matched.count(glob) == 0 && matches(glob, path)) matched.insert(glob);
@@ -114,7 +114,7 @@ bool walk_finds(const std::string& relative, const WalkOptions& options) {
     return enters_all_above(relative, options) && finds(relative, options);
 }
 
-/// A directory's names, sorted: directories with a `/` at the end, which puts what is below them in its place.
+/// Sorted names in a directory. Directories end with a `/`, so that everything below them is in the right place.
 struct Walk::Level {
     std::string relative;
     std::string names;  ///< one block: a flat directory may have millions

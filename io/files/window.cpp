@@ -48,7 +48,7 @@ FileWindow::FileWindow(int descriptor, std::string name) : descriptor_(descripto
     if (fstat(descriptor_, &status_) != 0) throw system_failure(name_, "cannot be read", errno);
     if (!S_ISREG(status_.st_mode)) fail(name_, kind_of(status_.st_mode));
     size_ = static_cast<std::size_t>(status_.st_size);
-    if (size_ == 0) fail(name_, "empty: there are no bytes in it", IoError::Kind::truncated);
+    if (size_ == 0) fail(name_, "empty: it has no bytes", IoError::Kind::truncated);
     void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         fail(name_, "no addresses for its " + std::to_string(size_) + " bytes", IoError::Kind::memory);

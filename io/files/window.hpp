@@ -1,4 +1,4 @@
-// Windows on files, of which no more is read than is looked at.
+// Windows on files: only the needed parts are read.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ std::uint64_t modified_at(const struct stat& status);
 /// alone, so that a file that becomes shorter is an error and no signal. Not to be shared by threads.
 class FileWindow {
   public:
-    /// Opens a window on a file of which `descriptor` stays the caller's. `name` is for messages. Throws IoError.
+    /// Opens a window on a file. The caller keeps `descriptor`. `name` is for messages. Throws IoError.
     FileWindow(int descriptor, std::string name);
     ~FileWindow();
     FileWindow(const FileWindow&) = delete;

@@ -4,6 +4,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+
+#include "gpuhist/io/plot.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -49,13 +52,15 @@ double nice_step(double step) {
 
 /// Round values inside [lower, upper], `step` apart, with as many digits as tell them apart.
 std::vector<Tick> ticks_of(double lower, double upper, double step) {
+    if (!std::isfinite(step)) return {};  // no double is so far
     const double largest = std::max(std::abs(lower), std::abs(upper));
     const int step_power = static_cast<int>(std::floor(std::log10(step) + 1e-9));
     const bool exponent = largest >= 1e7 ? step_power >= 3 : largest < 1e-3;
     const int digits = std::max(0, static_cast<int>(std::floor(std::log10(largest))) - step_power);
     std::vector<Tick> result;
-    const double slack = (upper - lower) * 1e-9;
-    for (double i = std::ceil((lower - slack) / step); i * step <= upper + slack && result.size() < 100; ++i) {
+    constexpr double most = std::numeric_limits<double>::max();
+    const double slack = std::min(upper - lower, most) * 1e-9, end = std::min(upper + slack, most);
+    for (double i = std::ceil(std::max(lower - slack, -most) / step); i * step <= end && result.size() < 100; ++i) {
         const double value = i * step;
         result.push_back({value, i == 0     ? "0"
                                  : exponent ? scientific(value, digits)
@@ -70,6 +75,7 @@ std::string brief(const std::optional<double>& number, int digits) {
     if (!number) return "\u2013";
     const double value = *number;
     if (value == 0) return "0";
+    if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : signed_text(value < 0, "\u221e");
     const double magnitude = std::abs(value);
     if (magnitude < 1e-3 || magnitude >= std::pow(10, std::max(7, digits))) return scientific(value, digits - 1);
     std::string text = fixed(value, std::max(0, digits - 1 - static_cast<int>(std::floor(std::log10(magnitude)))));
@@ -78,6 +84,12 @@ std::string brief(const std::optional<double>& number, int digits) {
         if (text.back() == '.') text.pop_back();
     }
     return text;
+}
+
+double place_in(const Range& range, double value) {
+    const double extent = range.upper - range.lower;
+    if (std::isfinite(extent)) return (value - range.lower) / extent;
+    return (value / 2 - range.lower / 2) / (range.upper / 2 - range.lower / 2);
 }
 
 int digits_over(const Range& range) {
@@ -93,6 +105,24 @@ std::string count_text(double count) {
     std::size_t power = 0;
     for (count /= 1e9; count >= 1000 && power + 1 < suffixes.size(); ++power) count /= 1000;
     return brief(count) + suffixes[power];
+}
+
+std::string excluded_text(const std::vector<Statistics>& rows) {
+    std::uint64_t pixels = 0, nodata = 0, masked = 0;
+    for (const Statistics& row : rows) {
+        if (row.channel == Channel::luma || row.channel == Channel::all || row.channel == Channel::alpha) continue;
+        pixels += row.pixels;
+        nodata += row.nodata;
+        masked += row.masked;
+    }
+    const auto count = [](std::uint64_t samples) { return fixed(static_cast<double>(samples), 0); };
+    std::string text;
+    if (nodata > 0) {
+        const double percent = 100.0 * static_cast<double>(nodata) / static_cast<double>(pixels);
+        text = count(nodata) + " nodata (" + (percent < 0.05 ? "<0.1" : print("%.*f", 1, percent)) + " %)";
+    }
+    if (masked > 0) text += (text.empty() ? "" : ", ") + count(masked) + " masked";
+    return text;
 }
 
 CountAxis::CountAxis(double highest, bool logarithmic, int pixels) : logarithmic_(logarithmic) {
@@ -113,10 +143,16 @@ CountAxis::CountAxis(double highest, bool logarithmic, int pixels) : logarithmic
 std::vector<Tick> value_ticks(const Range& range, bool whole, int pixels,
                               const std::function<double(const std::string&)>& width) {
     constexpr double gap = 24;
-    const double extent = range.upper - range.lower, scale = pixels / extent;
+    // Half of an extent is a double even where the extent is none.
+    const double extent = range.upper - range.lower, half = range.upper / 2 - range.lower / 2,
+                 half_pixels = pixels / 2.0;
+    const double scale = std::isfinite(extent) ? pixels / extent : half_pixels / half;
     const double last = whole ? range.upper - 1 : range.upper;
-    const bool power_of_two = whole && extent >= 8 && std::exp2(std::floor(std::log2(extent))) == extent;
-    double step = power_of_two ? extent / 16 : nice_step(extent / (pixels / 55.0));
+    const bool power_of_two = whole && extent >= 8 && std::exp2(std::floor(std::log2(extent))) == extent &&
+                              std::fmod(range.lower, std::max(1.0, extent / 16)) == 0;
+    double step = power_of_two
+                      ? extent / 16
+                      : nice_step(std::isfinite(extent) ? extent / (pixels / 55.0) : half / (half_pixels / 55.0));
     if (whole) step = std::max(step, 1.0);
     for (;;) {
         std::vector<Tick> result;
@@ -135,6 +171,7 @@ std::vector<Tick> value_ticks(const Range& range, bool whole, int pixels,
         for (const Tick& tick : result) widest = std::max(widest, width(tick.label));
         if (result.size() <= 2 || widest + gap <= step * scale) return result;
         step = power_of_two ? step * 2 : nice_step(step * 1.5);
+        if (!std::isfinite(step)) return {};
     }
 }
 

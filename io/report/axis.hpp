@@ -1,4 +1,4 @@
-// Axes of plots: numbers as a reader wants them, ticks, and where counts and values stand.
+// Axes of plots: readable numbers, ticks, and the places of counts and values.
 #pragma once
 
 #include <cmath>
@@ -11,9 +11,10 @@
 
 namespace gpuhist::io {
 
-/// Number with `digits` significant digits, without the zeros at the end: `12,345.5`, `3e8`; a dash where there is
-/// none.
+/// Number with `digits` significant digits, without trailing zeros: `12,345.5`, `3e8`; a dash without a number.
 std::string brief(const std::optional<double>& value, int digits = 4);
+/// Place of a value in a range: 0 at the lower end, 1 at the upper one. The range may be wider than the largest double.
+double place_in(const Range& range, double value);
 /// Significant digits that tell values apart which lie a thousandth of the range from each other.
 int digits_over(const Range& range);
 /// Count in full: `1,773,000`; from a thousand millions on `1.773 G`.
@@ -47,7 +48,8 @@ class CountAxis {
 };
 
 /// Ticks of values over `pixels` pixels, whose labels, `width` pixels wide, stand at least a gap apart. Of whole
-/// numbers the last value is one, and where the range is a power of two they divide it.
+/// numbers the last value is one, and where the range is a power of two, and begins at a
+/// multiple of a part of it, they divide it.
 std::vector<Tick> value_ticks(const Range& range, bool whole, int pixels,
                               const std::function<double(const std::string&)>& width);
 

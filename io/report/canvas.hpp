@@ -12,13 +12,13 @@
 
 namespace gpuhist::io {
 
-/// Ink: a color, and how much of what is below it covers, in (0, 1].
+/// Ink: a color and its opacity, in (0, 1].
 struct Ink {
     Color color;
     float opacity = 1;
 };
 
-/// Canvas. What lies outside of it is cut off. Texts are one line; their size is that of Typesetter.
+/// Canvas. Drawings are clipped to it. Texts are one line; their size is that of Typesetter.
 class Canvas {
   public:
     using Anchor = Typesetter::Anchor;

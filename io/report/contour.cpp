@@ -15,7 +15,7 @@ int height_at(const Box& box, const Steps& steps, int x) {
                                                                   : steps[static_cast<std::size_t>(column)];
 }
 
-/// Riser of a contour at the left edge of a column; empty where there is none.
+/// Riser of a contour at the left edge of a column; empty if there is none.
 struct Riser {
     int top, bottom;
 };
@@ -78,6 +78,24 @@ std::vector<Segment> contour(const Box& box, const Steps& steps) {
         before = height;
     }
     return segments;
+}
+
+std::vector<Segment> dashed(const std::vector<Segment>& contour) {
+    constexpr int dash = 9, period = 15;
+    const auto sign = [](int difference) { return (difference > 0) - (difference < 0); };
+    std::vector<Segment> dashes;
+    int passed = 0;  // of the period
+    for (std::size_t i = 0; i < contour.size(); ++i) {
+        const auto [x0, y0, x1, y1] = contour[i];
+        if (i > 0 && (contour[i - 1].x1 != x0 || contour[i - 1].y1 != y0)) passed = 0;
+        const int length = std::abs(x1 - x0) + std::abs(y1 - y0), right = sign(x1 - x0), down = sign(y1 - y0);
+        for (int from = 0, to = 0; from < length; from = to) {
+            to = std::min(length, from + (passed < dash ? dash : period) - passed);
+            if (passed < dash) dashes.push_back({x0 + right * from, y0 + down * from, x0 + right * to, y0 + down * to});
+            passed = (passed + to - from) % period;
+        }
+    }
+    return dashes;
 }
 
 SharedDashes shared_dashes(const Box& box, const std::vector<Steps>& all, int width) {

@@ -23,18 +23,20 @@ struct Segment {
     int x0, y0, x1, y1;
 };
 
-/// Steps hold the height of a histogram over each pixel column from `box.left` on, as a y; `box.bottom` where there is
-/// nothing.
+/// Steps have the height of a histogram in each pixel column from `box.left` on, as a y; `box.bottom` if it is empty.
 using Steps = std::vector<int>;
 
 /// Largest count that falls on each of `width` pixel columns: of many bins to a pixel, none vanishes.
 std::vector<std::uint64_t> column_maxima(const std::vector<std::uint64_t>& counts, int width);
 
-/// Steps that stand alone and are at most `most` pixels wide: their contours leave nothing to fill between.
+/// Isolated steps of at most `most` pixels: their contours leave nothing to fill between them.
 Steps narrow_bars(const Box& box, const Steps& steps, int most);
 
 /// Contour of steps, from left to right. Columns that reach `box.top` stay open there.
 std::vector<Segment> contour(const Box& box, const Steps& steps);
+
+/// Dashes of a contour: parts of it, from each place on where it begins.
+std::vector<Segment> dashed(const std::vector<Segment>& contour);
 
 /// Length of a dash where contours lie on each other, in pixels.
 constexpr int shared_dash = 8;

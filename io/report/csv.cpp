@@ -1,5 +1,6 @@
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "report/formats.hpp"
@@ -7,7 +8,7 @@
 namespace gpuhist::io {
 namespace {
 
-/// Kind of text, by what may stand before it.
+/// Kind of text, by the prefix that it may get.
 enum class Text { name, other };
 
 /// Whether a spreadsheet would run the field as a formula. A lone - is standard input, and -#N a page of it.
@@ -16,9 +17,9 @@ bool looks_like_formula(std::string_view field) {
     return !field.empty() && field != "-" && !page && std::string_view("=+-@\t\r\n").find(field.front()) != field.npos;
 }
 
-/// Field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end. What looks like a formula
-/// begins with something harmless: names of files with ./, which is the same file to every program, other text with an
-/// apostrophe. Numbers do not come here.
+/// Field by RFC 4180: in quotes if it contains a comma, a quote or a line end. Text that looks like a formula gets a
+/// harmless prefix: names of files get ./, which is the same file for every program, and other text an apostrophe.
+/// Numbers do not come here.
 void append_field(std::string& line, std::string_view field, Text kind) {
     const std::string_view guard = !looks_like_formula(field) ? "" : kind == Text::name ? "./" : "'";
     if (field.find_first_of(",\"\r\n") == field.npos) {
@@ -42,6 +43,7 @@ struct AppendValue {
         std::array<char, 20> digits;
         line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
     }
+    void operator()(const Int128& value) const { line += to_string(value); }
     void operator()(double value) const {
         if (value > 0 && value < 1e5 && value == static_cast<double>(static_cast<std::uint32_t>(value)))
             return (*this)(static_cast<std::uint64_t>(value));
@@ -56,7 +58,8 @@ class CsvSink final : public Sink {
         for (Table& table : tables) {
             Lines& lines = tables_.emplace_back(Lines{traits_of(table.name), {}});
             for (Column& column : table.columns) {
-                const bool is_name = column.name == "path" || column.name == "group" || column.name == "region";
+                const bool is_name =
+                    column.name == "path" || column.name == "group" || column.name == "region" || column.name == "kept";
                 lines.fields.push_back({std::move(column), is_name ? Text::name : Text::other});
             }
         }
@@ -72,7 +75,7 @@ class CsvSink final : public Sink {
         std::string text;
         for (const Lines& lines : tables_) {
             if (lines.traits.table != record.table) continue;
-            if (!lines.traits.per_channel) append_line(text, lines, record.about);
+            if (!lines.traits.per_channel && record.rows.empty()) append_line(text, lines, record.about);
             for (const ColumnRow& row : record.rows) append_line(text, lines, row);
         }
         return text;
@@ -114,13 +117,19 @@ std::unique_ptr<Sink> make_csv_sink(std::vector<Table> tables) {
     return std::make_unique<CsvSink>(std::move(tables));
 }
 
-std::string stats_csv_header(const Percentiles& percentiles) {
-    return CsvSink({Table(ColumnFile::stats, percentiles)}).begin();
+std::string stats_csv_header(const StatisticsRequest& asked) {
+    return CsvSink({Table(ColumnFile::stats, asked)}).begin();
 }
 
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
-                           const Percentiles& percentiles) {
-    return CsvSink({Table(ColumnFile::stats, percentiles)}).format(record_of({0, image, rows}));
+                           const StatisticsRequest& asked) {
+    return CsvSink({Table(ColumnFile::stats, asked)}).format(record_of({0, image, rows}));
+}
+
+std::string csv_field(std::string_view text) {
+    std::string field;
+    append_field(field, text, Text::other);
+    return field;
 }
 
 std::string shortest(double value) {
@@ -129,32 +138,45 @@ std::string shortest(double value) {
     return {buffer.data(), end};
 }
 
+namespace {
+
+/// Count of a histogram's samples, or their weight.
+std::string sum_text(const Histogram& histogram, std::uint64_t count) {
+    const double weight = static_cast<double>(count) * histogram.unit;
+    if (histogram.unit == 1) return std::to_string(count);
+    return weight == std::floor(weight) ? std::to_string(static_cast<std::uint64_t>(weight)) : shortest(weight);
+}
+
+}  // namespace
+
 std::string histogram_csv(const Histogram& histogram) {
     std::string lines = "bin,lower,upper";
-    for (const auto& column : histogram.columns) lines.append(",").append(to_string(column.channel));
+    for (const auto& column : histogram.columns) append_field(lines += ',', channel_name(column), Text::other);
     lines += '\n';
     const std::size_t bins = histogram.columns.empty() ? 0 : histogram.columns.front().counts.size();
     std::string lower = shortest(histogram.edge(0));
     for (std::size_t bin = 0; bin < bins; ++bin) {
         std::string upper = shortest(histogram.edge(bin + 1));
         lines.append(std::to_string(bin)).append(",").append(lower).append(",").append(upper);
-        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.counts[bin]));
+        for (const auto& column : histogram.columns) lines.append(",").append(sum_text(histogram, column.counts[bin]));
         lines += '\n';
         lower = std::move(upper);
     }
-    const auto append_outside = [&](const char* name, std::uint64_t Histogram::Column::*count) {
+    const auto samples_text = [](std::uint64_t samples) { return std::to_string(samples); };
+    const auto weight_text = [&](std::uint64_t weight) { return sum_text(histogram, weight); };
+    const auto append_outside = [&](const char* name, std::uint64_t Histogram::Column::*count, const auto& text) {
         bool any = false;
         for (const auto& column : histogram.columns) any = any || column.*count != 0;
         if (!any) return;
         lines.append(name).append(",,");
-        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.*count));
+        for (const auto& column : histogram.columns) lines.append(",").append(text(column.*count));
         lines += '\n';
     };
-    append_outside("below", &Histogram::Column::below);
-    append_outside("above", &Histogram::Column::above);
-    append_outside("nan", &Histogram::Column::nan);
-    append_outside("masked", &Histogram::Column::masked);
-    append_outside("nodata", &Histogram::Column::nodata);
+    append_outside("below", &Histogram::Column::below, weight_text);
+    append_outside("above", &Histogram::Column::above, weight_text);
+    append_outside("nan", &Histogram::Column::nan, samples_text);
+    append_outside("masked", &Histogram::Column::masked, samples_text);
+    append_outside("nodata", &Histogram::Column::nodata, samples_text);
     return lines;
 }
 

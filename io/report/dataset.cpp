@@ -56,11 +56,11 @@ std::vector<const Group*> in_order(const std::vector<Group>& groups) {
 
 /// Text of the sets' table in one format.
 std::string text_of(const SinkFormat& format, const std::vector<Group>& groups, const HistogramOptions& options,
-                    const Percentiles& percentiles) {
-    const std::unique_ptr<Sink> sink = format.make({Table(ColumnFile::dataset, percentiles)});
+                    const StatisticsRequest& asked) {
+    const std::unique_ptr<Sink> sink = format.make({Table(ColumnFile::dataset, asked)});
     std::string text = sink->begin();
     for (const Group* group : in_order(groups)) {
-        const SetNumbers numbers = set_numbers(group->summary, options, percentiles);
+        const SetNumbers numbers = set_numbers(group->summary, options, asked);
         for (const Record& record : records_of(group->name, group->summary, numbers))
             text += sink->append(sink->format(record));
     }
@@ -70,18 +70,27 @@ std::string text_of(const SinkFormat& format, const std::vector<Group>& groups, 
 /// Writer of the table's files in all formats of sets, group by group.
 class SetFiles {
   public:
-    SetFiles(const std::filesystem::path& directory, const Percentiles& percentiles, const FileWriter& write)
+    SetFiles(const std::filesystem::path& directory, const StatisticsRequest& asked, bool measures,
+             const FileWriter& write)
         : directory_(directory), write_(write) {
-        for (const SinkFormat* format : set_sinks)
-            sinks_.push_back(format->make({Table(ColumnFile::dataset, percentiles)}));
+        for (const SinkFormat* format : set_sinks) {
+            sinks_.push_back(format->make({Table(ColumnFile::dataset, asked)}));
+            names_.push_back(file_name(*format));
+        }
+        if (!measures) return;
+        sinks_.push_back(csv_sink.make({Table(ColumnFile::set_quality)}));
+        names_.push_back(measures_name());
     }
     void add(const Record& record) {
-        each([&](Sink& sink) { return sink.append(sink.format(record)); });
+        const Record measures{ColumnFile::set_quality, record.about, record.measures};
+        each([&](Sink& sink) {
+            return sink.append(sink.format(record) + (measures.rows.empty() ? "" : sink.format(measures)));
+        });
     }
     /// Writes all files at once, since groups are read but once: `fill` adds the records.
     void write(const std::function<void()>& fill) {
         if (takes_.size() < sinks_.size())
-            return write_(directory_ / file_name(*set_sinks[takes_.size()]), [&](const auto& take) {
+            return write_(directory_ / names_[takes_.size()], [&](const auto& take) {
                 takes_.push_back(take);
                 write(fill);
             });
@@ -90,6 +99,7 @@ class SetFiles {
         each([](Sink& sink) { return sink.end(); });
     }
     static std::string file_name(const SinkFormat& format) { return std::string("dataset.") + format.name; }
+    static std::string measures_name() { return traits_of(ColumnFile::set_quality).file_name(); }
 
   private:
     template <class Give>
@@ -103,6 +113,7 @@ class SetFiles {
     const std::filesystem::path& directory_;
     const FileWriter& write_;
     std::vector<std::unique_ptr<Sink>> sinks_;
+    std::vector<std::string> names_;  ///< of their files
     std::vector<std::function<void(const void*, std::size_t)>> takes_;
 };
 
@@ -139,10 +150,10 @@ TrainingNumbers training_numbers(const Summary& summary, const DepthSummary& par
 
 }  // namespace
 
-SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, const Percentiles& percentiles) {
+SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, const StatisticsRequest& asked) {
     SetNumbers all;
     for (const DepthSummary& part : summary.depths()) {
-        SummaryNumbers found = summary.numbers(part.depth, possible(part, options), percentiles);
+        SummaryNumbers found = summary.numbers(part.depth, possible(part, options), asked);
         all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
         all.histograms.push_back(std::move(found.histogram));
         all.training.push_back(training_numbers(summary, part, found.rows));
@@ -164,28 +175,34 @@ std::vector<Record> records_of(const std::string& group, const Summary& summary,
             channel.statistics = &row.statistics;
             channel.images = row.images;
         }
+        for (const MeasureSummary& measure : part.measures)
+            record.measures.emplace_back(record.about).measure = &measure;
         record.training = &numbers.training[i];
         record.histogram = numbers.histograms[i] ? &*numbers.histograms[i] : nullptr;
     }
     return records;
 }
 
-std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles) {
-    return text_of(csv_sink, groups, {}, percentiles);
+std::string dataset_csv(const std::vector<Group>& groups, const StatisticsRequest& asked) {
+    return text_of(csv_sink, groups, {}, asked);
 }
 
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options,
-                         const Percentiles& percentiles) {
-    return text_of(json_sink, groups, options, percentiles);
+                         const StatisticsRequest& asked) {
+    return text_of(json_sink, groups, options, asked);
 }
 
 DepthRows rows_of(const std::vector<SummaryRow>& all, Depth depth) {
     DepthRows found;
+    std::uint64_t gray = 0, others = 0;  // of `all`, or of the only band
     for (const SummaryRow& row : all) {
         if (row.depth != depth) continue;
         found.rows.push_back(row.statistics);
-        if (is_first(row.statistics.channel)) found.images += row.images;
+        const Channel channel = row.statistics.channel;
+        if (channel == Channel::gray) gray = row.images;
+        if (channel == Channel::all || (is_band(channel) && others == 0)) others = row.images;
     }
+    found.images = gray + others;
     return found;
 }
 
@@ -210,6 +227,7 @@ Plot dataset_plot(const Summary& summary, const std::vector<SummaryRow>& rows, c
 std::vector<std::string> dataset_file_names() {
     std::vector<std::string> names;
     for (const SinkFormat* format : set_sinks) names.push_back(SetFiles::file_name(*format));
+    names.push_back(SetFiles::measures_name());
     for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg})
         for (const char* group : {"", "."}) names.push_back(plot_name(group, format));
     // Names that versions before 0.3 gave to the pictures of further depths.
@@ -236,18 +254,17 @@ int spare_bits(Depth depth, double lowest, double highest) {
 }
 
 std::string spare_bits_text(int bits) {
-    const std::string refer = " in 16, while mean_01, std_01 and clipped_high refer to 65535";
+    const std::string refer = " in 16 bits, but mean_01, std_01 and clipped_high refer to 65535";
     return bits == 0 ? "data of 14 bits or fewer" + refer
-                     : "data of " + std::to_string(bits) + " bits" + refer + ": --white " +
-                           std::to_string((1 << bits) - 1) + " changes that";
+                     : std::to_string(bits) + "-bit data" + refer + ": give --white " + std::to_string((1 << bits) - 1);
 }
 
 std::vector<std::string> dataset_notes(const Summary& summary, const Notes& notes) {
     std::vector<std::string> lines;
     for (const DepthSummary& part : summary.depths()) {
         const std::string depth = std::string(to_string(part.depth)) + ": ";
-        const ChannelSummary *gray = part.find(Channel::gray), *red = part.find(Channel::red),
-                             *band = part.find(Channel::c0);
+        const ChannelSummary *gray = part.find(Channel::gray), *red = part.find(Channel::red);
+        const std::uint64_t bands = part.images_of_bands();
         const auto first = [&](const std::string& subject) {
             const Note* note = notes.find(subject);
             return note ? " (the first: " + note->path + ")" : "";
@@ -257,20 +274,20 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
         };
         if (!part.white)
             lines.push_back(depth +
-                            "images have several whites: white, mean_01, std_01 and clipped_high are empty; "
-                            "--white V gives one");
+                            "images have different values of white: white, mean_01, std_01 and clipped_high are empty; "
+                            "give --white V");
         if (gray && red)
-            lines.push_back(depth + are(gray->images, " gray ") + "counted as R = G = B in \"normalize\"" +
+            lines.push_back(depth + are(gray->images, " gray ") + "treated as R = G = B in \"normalize\"" +
                             first(kind_subject(part.depth, Channel::gray)));
-        if (band && (gray || red))
-            lines.push_back(depth + are(band->images, " ") + "of bands, which are left out of \"normalize\"" +
+        if (bands > 0 && (gray || red))
+            lines.push_back(depth + are(bands, " ") + "of bands, which are left out of \"normalize\"" +
                             first(kind_subject(part.depth, Channel::c0)));
         if (const Note* note = notes.find(spare_bits_subject); note && part.depth == Depth::u16 && part.white) {
             std::size_t highest = 0;
             for (const ChannelSummary& channel : part.channels)
                 if (channel.channel != Channel::alpha && channel.channel != Channel::luma)
-                    for (std::size_t value = highest; value < channel.counts.size(); ++value)
-                        if (channel.counts[value] != 0) highest = value;
+                    if (const auto extremes = part.extremes(channel))
+                        highest = std::max(highest, static_cast<std::size_t>(extremes->upper));
             lines.push_back(
                 depth + std::to_string(note->count) + (note->count == 1 ? " image holds " : " images hold ") +
                 spare_bits_text(spare_bits(part.depth, -1, static_cast<double>(highest))) + first(spare_bits_subject));
@@ -281,8 +298,12 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options, const PlotRequest& plots,
-                         const Percentiles& percentiles, const FileWriter& write, const LookAtGroup& look) {
-    SetFiles files(directory, percentiles, write);
+                         const StatisticsRequest& asked, const FileWriter& write, const LookAtGroup& look) {
+    const auto has_measures = [](const Group& group) {
+        return std::any_of(group.summary.depths().begin(), group.summary.depths().end(),
+                           [](const DepthSummary& depth) { return !depth.measures.empty(); });
+    };
+    SetFiles files(directory, asked, std::any_of(groups.begin(), groups.end(), has_measures), write);
     SetNumbers whole;
     std::set<std::string> drawn;
     const auto draw = [&](const Group& group, const std::vector<SummaryRow>& rows) {
@@ -297,7 +318,7 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
         }
     };
     const auto add = [&](const Group& group) {
-        SetNumbers numbers = set_numbers(group.summary, options, percentiles);
+        SetNumbers numbers = set_numbers(group.summary, options, asked);
         for (const Record& record : records_of(group.name, group.summary, numbers)) files.add(record);
         if (look) look(group.name, numbers);
         draw(group, numbers.rows);

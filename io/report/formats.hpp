@@ -3,13 +3,15 @@
 
 #include <array>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::io {
 
-/// Format: its word, and what makes its sinks.
+/// Format: its name, and the function that makes its sinks.
 struct SinkFormat {
     const char* name;
     std::unique_ptr<Sink> (*make)(std::vector<Table> tables);
@@ -23,5 +25,8 @@ inline constexpr std::array set_sinks{&csv_sink, &json_sink};
 
 /// Sink of CSV whose tables differ in columns, under the header of the first.
 std::unique_ptr<Sink> make_csv_sink(std::vector<Table> tables);
+
+/// Field of CSV with this text, which is not a file's name.
+std::string csv_field(std::string_view text);
 
 }  // namespace gpuhist::io

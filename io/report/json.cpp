@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -14,6 +15,11 @@ constexpr int schema = 1;  ///< goes up when what a key means changes, or a key 
 
 struct ToJson {
     Json operator()(std::monostate) const { return nullptr; }
+    Json operator()(const Int128& value) const {  // readers of JSON have 64 bits, and doubles
+        const auto low = static_cast<std::int64_t>(value.low);
+        if (value.high == (low < 0 ? -1 : 0)) return low;
+        return to_double(value);
+    }
     template <class T>
     Json operator()(const T& value) const {
         return value;
@@ -33,7 +39,7 @@ std::string base64(std::string_view bytes) {
     return text;
 }
 
-/// Adds the columns' values. Of text that is no UTF-8 all bytes stand beside it, in KEY_base64.
+/// Adds the values of the columns. If a text is not UTF-8, KEY_base64 has its bytes.
 void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow& row) {
     for (const Column& column : list) {
         const ColumnValue value = column.value(row);
@@ -43,8 +49,8 @@ void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow&
     }
 }
 
-/// The value's text, with U+FFFD for what is no UTF-8. Every control character is escaped, those from 0x7f to 0x9f too,
-/// which JSON allows and terminals obey.
+/// Text of the value, with U+FFFD in place of bytes that are not UTF-8. All control characters are escaped, including
+/// those from 0x7f to 0x9f, which JSON allows but terminals obey.
 std::string text_of(const Json& value) {
     const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     std::string safe;
@@ -67,14 +73,19 @@ std::string text_of(const Json& value) {
 Json histogram_value(const Histogram& histogram) {
     Json value{{"range", {histogram.range.lower, histogram.range.upper}}, {"channels", Json::array()}};
     if (histogram.weighted) value["weighted"] = true;
+    const auto sum = [&](std::uint64_t count) {
+        return histogram.unit == 1 ? Json(count) : Json(static_cast<double>(count) * histogram.unit);
+    };
     for (const Histogram::Column& column : histogram.columns) {
-        Json& channel = value["channels"].emplace_back(Json{{"channel", to_string(column.channel)},
-                                                            {"below", column.below},
-                                                            {"above", column.above},
-                                                            {"nan", column.nan}});
+        Json& channel = value["channels"].emplace_back(Json{{"channel", channel_name(column)}});
+        if (!is_utf8(column.name)) channel["channel_base64"] = base64(column.name);
+        channel["below"] = sum(column.below);
+        channel["above"] = sum(column.above);
+        channel["nan"] = column.nan;
         if (column.masked > 0) channel["masked"] = column.masked;
         if (column.nodata > 0) channel["nodata"] = column.nodata;
-        channel["counts"] = column.counts;
+        Json& counts = channel["counts"] = Json::array();
+        for (const std::uint64_t count : column.counts) counts.push_back(sum(count));
     }
     return value;
 }
@@ -122,7 +133,18 @@ class JsonSink final : public Sink {
     };
     inline static const std::string between = ",\n";
 
-    static Json value_of(const Record& record, const Keys& keys) {
+    /// Columns of measures in a set, but for those of the set.
+    static std::vector<Column> columns_of_measures() {
+        std::vector<Column> columns = gpuhist::columns({}, ColumnFile::set_quality);
+        columns.erase(std::remove_if(columns.begin(), columns.end(),
+                                     [](const Column& column) {
+                                         return (column.files & static_cast<std::uint8_t>(ColumnFile::dataset)) != 0;
+                                     }),
+                      columns.end());
+        return columns;
+    }
+
+    Json value_of(const Record& record, const Keys& keys) const {
         Json value{{"schema", schema}}, channels = Json::array();
         add_columns(value, keys.of_record, record.about);
         bool colors = false, gray = false;
@@ -137,11 +159,14 @@ class JsonSink final : public Sink {
         if (record.training && gray)
             value[colors ? "normalize_gray" : "normalize"] = normalize_value(record.training->gray);
         if (!keys.of_channel.empty()) value["channels"] = std::move(channels);
+        for (const ColumnRow& measure : record.measures)
+            add_columns(value["quality"].emplace_back(Json::object()), measures_, measure);
         if (record.training) value["histogram"] = record.histogram ? histogram_value(*record.histogram) : Json(nullptr);
         return value;
     }
 
     std::vector<Keys> tables_;
+    const std::vector<Column> measures_ = columns_of_measures();
     const bool array_;
     bool first_ = true;
 };
@@ -152,8 +177,8 @@ const SinkFormat json_sink{"json", [](std::vector<Table> tables) -> std::unique_
                                return std::make_unique<JsonSink>(std::move(tables));
                            }};
 
-std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
-    return JsonSink({Table(ColumnFile::stats, percentiles)}).format(record_of({0, image, rows}));
+std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const StatisticsRequest& asked) {
+    return JsonSink({Table(ColumnFile::stats, asked)}).format(record_of({0, image, rows}));
 }
 
 }  // namespace gpuhist::io

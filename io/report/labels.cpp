@@ -7,7 +7,7 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr double gap = 12;  // between labels of a row
+constexpr double label_gap = 12;  // between labels of a row
 
 /// Label that is missed least: an inner one, of these the first.
 std::vector<Label>::iterator least(std::vector<Label>& labels) {
@@ -21,10 +21,24 @@ std::vector<Label>::iterator least(std::vector<Label>& labels) {
 
 }  // namespace
 
+std::string shorten(const std::string& text, double width, double size, const Canvas& canvas) {
+    constexpr const char* ellipsis = "\u2026";
+    if (canvas.width(text, size) <= width) return text;
+    const auto continues = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
+    for (std::size_t keep = text.size() / 2; keep > 0; --keep) {
+        std::size_t head = keep, tail = text.size() - keep;
+        while (head > 0 && continues(head)) --head;
+        while (tail < text.size() && continues(tail)) ++tail;
+        const std::string shorter = text.substr(0, head) + ellipsis + text.substr(tail);
+        if (canvas.width(shorter, size) <= width) return shorter;
+    }
+    return ellipsis;
+}
+
 void spread(std::vector<Label>& labels, double left, double right) {
     const auto width = [&] {
-        double sum = -gap;
-        for (const Label& label : labels) sum += 2 * label.half + gap;
+        double sum = -label_gap;
+        for (const Label& label : labels) sum += 2 * label.half + label_gap;
         return sum;
     };
     while (labels.size() > 1 && width() > right - left) labels.erase(least(labels));
@@ -34,12 +48,12 @@ void spread(std::vector<Label>& labels, double left, double right) {
     };
     std::vector<Block> blocks;
     const auto place = [&](Block& block) {
-        block.start =
-            std::clamp(block.sum / static_cast<double>(block.labels), left, std::max(left, right + gap - block.width));
+        block.start = std::clamp(block.sum / static_cast<double>(block.labels), left,
+                                 std::max(left, right + label_gap - block.width));
     };
     for (const Label& label : labels) {
         const double wish = label.x - label.half;
-        blocks.push_back({wish, 0, 2 * label.half + gap, 1});
+        blocks.push_back({wish, 0, 2 * label.half + label_gap, 1});
         place(blocks.back());
         while (blocks.size() > 1) {
             const Block last = blocks.back();
@@ -57,7 +71,7 @@ void spread(std::vector<Label>& labels, double left, double right) {
         double at = block.start;
         for (std::size_t i = 0; i < block.labels; ++i, ++label) {
             label->middle = at + label->half;
-            at += 2 * label->half + gap;
+            at += 2 * label->half + label_gap;
         }
     }
 }

@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "report/canvas.hpp"
 #include "report/contour.hpp"
 
 namespace gpuhist::io {
+
+/// Cuts the middle out of a text that is too wide.
+std::string shorten(const std::string& text, double width, double size, const Canvas& canvas);
 
 /// Label in a row above the drawing.
 struct Label {
@@ -18,13 +22,13 @@ struct Label {
     bool important = false;       ///< stays where others have no room
 };
 
-/// Moves labels, which are in the order of their places, apart by as little as can be: those that would overlap become
-/// a block around the mean of their places. Where there is no room for all, some go: the inner ones before the outer
-/// ones, important ones last.
+/// Moves labels apart by as little as possible. They are in the order of their places; labels that would overlap become
+/// a block around the mean of their places. If there is no room for all, some are dropped: inner ones before outer
+/// ones, and important ones last.
 void spread(std::vector<Label>& labels, double left, double right);
 
-/// Place of a label of that size beside a bar: right or left of it, as high in the area as is free. None where there is
-/// no such place.
+/// Place for a label of that size beside a bar: right or left of it, as high as there is room. None if there is no
+/// room.
 std::optional<Box> place_beside(const Box& bar, int width, int height, const Box& area,
                                 const std::function<bool(const Box&)>& is_free);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <opencv2/core.hpp>
+#include <utility>
 
 #include "encode/encode.hpp"
 #include "gpuhist/columns.hpp"
@@ -12,32 +13,17 @@
 #include "report/canvas.hpp"
 #include "report/labels.hpp"
 #include "report/look.hpp"
+#include "report/panel.hpp"
 
 namespace gpuhist::io {
 namespace {
 
-constexpr double title_size = 23, text_size = 16, small_size = 15;
-constexpr int margin = 28, row_height = 22;
-constexpr const char *ellipsis = "\u2026", *legend_key = "mean \u00b1 std", *shared_key = "coinciding";
-
-/// Cuts the middle out of a text that is too wide.
-std::string shorten(const std::string& text, double width, double size, const Canvas& canvas) {
-    if (canvas.width(text, size) <= width) return text;
-    const auto continues = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; };
-    for (std::size_t keep = text.size() / 2; keep > 0; --keep) {
-        std::size_t head = keep, tail = text.size() - keep;
-        while (head > 0 && continues(head)) --head;
-        while (tail < text.size() && continues(tail)) ++tail;
-        const std::string shorter = text.substr(0, head) + ellipsis + text.substr(tail);
-        if (canvas.width(shorter, size) <= width) return shorter;
-    }
-    return ellipsis;
-}
+constexpr const char *legend_key = "mean \u00b1 std", *shared_key = "coinciding";
 
 constexpr std::uint32_t median = 50'000'000;
 
-/// Percentiles that are marked: 1, 25, 50, 75 and 99 where all were asked for, else those that were, ascending, and of
-/// many as many, from the lowest to the highest.
+/// Percentiles to mark: 1, 25, 50, 75 and 99 if all of them were requested; else the requested ones, in ascending
+/// order. Of many, as many are marked, from the lowest to the highest.
 std::vector<Percentile> marked(std::vector<Percentile> asked) {
     constexpr std::array<std::uint32_t, 5> usual{1'000'000, 25'000'000, median, 75'000'000, 99'000'000};
     std::sort(asked.begin(), asked.end(), [](const Percentile& a, const Percentile& b) { return a.micro < b.micro; });
@@ -54,11 +40,17 @@ std::vector<Percentile> marked(std::vector<Percentile> asked) {
 /// Panel in the making: the parts are drawn in the order of `draw`, each over those before it.
 class PanelDrawing {
   public:
-    PanelDrawing(Canvas& canvas, const PlotPanel& panel, const PlotOptions& options, const Box& box)
-        : canvas_(canvas), panel_(panel), look_(look_of(options.theme)), range_(panel.histogram.range), box_(box) {
-        logarithmic_ = options.log_counts;
-        for (const Histogram::Column& column : panel.histogram.columns)
-            if (!column.counts.empty()) columns_.push_back(&column);
+    /// Drawing with a line for each of the panel's columns.
+    PanelDrawing(Canvas& canvas, const PlotPanel& panel, std::vector<Line> lines, const PlotOptions& options,
+                 const Box& box)
+        : canvas_(canvas),
+          panel_(panel),
+          look_(look_of(options.theme)),
+          range_(panel.histogram.range),
+          box_(box),
+          logarithmic_(options.log_counts),
+          columns_(columns_of(panel)),
+          lines_(std::move(lines)) {
         // Alpha first, under all others; the luma, which is made of the colors, before these.
         const auto place = [](const Histogram::Column* column) {
             return column->channel == Channel::alpha ? 0 : column->channel == Channel::luma ? 1 : 2;
@@ -80,8 +72,7 @@ class PanelDrawing {
                 canvas_.fill_steps(area_, steps_[i], {color_of(*drawn_[i]), columns_.size() == 1 ? 0.24F : 0.16F});
         if (columns_.size() == 1 && !steps_.empty())
             canvas_.fill_steps(area_, narrow_bars(area_, steps_[0], 4 * line_width_), {color_of(*drawn_[0]), 1});
-        for (std::size_t i = 0; i < drawn_.size(); ++i)
-            canvas_.stroke(contour(area_, steps_[i]), color_of(*drawn_[i]), line_width_);
+        for (std::size_t i = 0; i < drawn_.size(); ++i) canvas_.stroke(outline(i), color_of(*drawn_[i]), line_width_);
         for (std::size_t i = 0; i < drawn_.size(); ++i)
             canvas_.stroke(dashes_.of[i], color_of(*drawn_[i]), line_width_);
         draw_edges();
@@ -100,20 +91,22 @@ class PanelDrawing {
     double x_of_bin(double bin) const {
         return area_.left + (bin + 0.5) * area_.width() / static_cast<double>(std::max<std::size_t>(1, bins_));
     }
-    /// Whole numbers stand in the middle of the place that they take.
+    /// Whole numbers are in the middle of their columns.
     int x_of(double value) const {
-        const double place = value - range_.lower + (panel_.whole ? 0.5 : 0);
-        const double x = area_.left + place / (range_.upper - range_.lower) * area_.width();
+        const double x = area_.left + place_in(range_, panel_.whole ? value + 0.5 : value) * area_.width();
         return std::clamp(static_cast<int>(std::floor(x)), area_.left, area_.right);
     }
-    const Statistics* row_of(Channel channel) const {
-        for (const Statistics& row : panel_.rows)
-            if (row.channel == channel) return &row;
-        return nullptr;
-    }
-    std::string name_of(Channel channel) const { return std::string(row_name(channel, panel_.bands)); }
+    const Statistics* row_of(const Histogram::Column& column) const { return io::row_of(panel_, column); }
 
-    const Color& color_of(const Histogram::Column& column) const { return look_.of(column.channel); }
+    const Line& line_of(const Histogram::Column& column) const {
+        return lines_[static_cast<std::size_t>(std::find(columns_.begin(), columns_.end(), &column) -
+                                               columns_.begin())];
+    }
+    const Color& color_of(const Histogram::Column& column) const { return line_of(column).color; }
+    std::vector<Segment> outline(std::size_t drawn) const {
+        const auto whole = contour(area_, steps_[drawn]);
+        return line_of(*drawn_[drawn]).dashed ? dashed(whole) : whole;
+    }
     static bool filled(const Histogram::Column& column) {
         return column.channel != Channel::alpha && column.channel != Channel::luma;
     }
@@ -123,7 +116,7 @@ class PanelDrawing {
 
     // --- Heading and legend ------------------------------------------------------------------------------------------
 
-    /// Entry of the legend: a channel and its numbers, or, without a channel, what dashes mean.
+    /// Entry of the legend: a channel and its numbers, or, without a channel, the meaning of dashes.
     struct Entry {
         const Histogram::Column* column;
         std::string name, numbers;
@@ -135,8 +128,8 @@ class PanelDrawing {
                    : shared_dash * static_cast<int>(std::count(dashes_.shares.begin(), dashes_.shares.end(), true));
     }
 
-    /// Chooses where the entries stand, without their numbers where these would take more than a third of the panel.
-    /// Returns where they end.
+    /// Chooses the places of the entries, without their numbers if these would take more than a third of the panel.
+    /// Returns the end of the entries.
     int arrange_legend() {
         const int y = arrange_legend(true);
         return y - box_.top > box_.height() / 3 ? arrange_legend(false) : y;
@@ -145,10 +138,10 @@ class PanelDrawing {
     int arrange_legend(bool with_numbers) {
         legend_.clear();
         for (const auto* column : columns_) {
-            const Statistics* row = with_numbers ? row_of(column->channel) : nullptr;
+            const Statistics* row = with_numbers ? row_of(*column) : nullptr;
             const std::string spread = row && row->mean ? " \u00b1 " + brief(row->std) : "";
-            legend_.push_back(
-                {column, name_of(column->channel), row ? brief(row->mean, digits_over(range_)) + spread : "", 0, 0});
+            legend_.push_back({column, std::string(channel_name(*column)),
+                               row ? brief(row->mean, digits_over(range_)) + spread : "", 0, 0});
         }
         if (lines_shared()) legend_.push_back({nullptr, shared_key, "", 0, 0});
         const int left = box_.left + margin, right = box_.right - margin;
@@ -180,7 +173,10 @@ class PanelDrawing {
                 draw_shared_swatch(x, y - 6);
             } else if (filled(*entry.column)) {
                 canvas_.fill({x, y - 9, x + width, y + 1}, {color_of(*entry.column), 0.25F});
-                canvas_.fill({x, y - 11, x + width, y - 9}, {color_of(*entry.column), 1});
+                const Ink ink{color_of(*entry.column), 1};
+                const int gap = line_of(*entry.column).dashed ? 4 : 0;
+                canvas_.fill({x, y - 11, x + (width - gap) / 2, y - 9}, ink);
+                canvas_.fill({x + (width + gap) / 2, y - 11, x + width, y - 9}, ink);
             } else {
                 canvas_.fill({x, y - 6, x + width, y - 4}, {color_of(*entry.column), 1});
             }
@@ -192,7 +188,7 @@ class PanelDrawing {
             canvas_.text(legend_key, right, legend_.back().y, small_size, look_.faint, Canvas::Anchor::right);
     }
 
-    /// Draws a dash of each channel whose line lies on another's.
+    /// Draws a dash of each channel whose line coincides with another one.
     void draw_shared_swatch(int x, int y) {
         for (std::size_t i = 0; i < drawn_.size(); ++i)
             if (dashes_.shares[i]) {
@@ -201,7 +197,7 @@ class PanelDrawing {
             }
     }
 
-    /// What is said where there is no bar, empty where there is one.
+    /// Text in place of bars; empty if there is a bar.
     std::string nothing_to_draw() const {
         std::uint64_t samples = 0, nan = 0, infinite = 0;
         for (const auto* column : columns_) {
@@ -211,7 +207,7 @@ class PanelDrawing {
                 if (count) return "";
             if (column->channel == Channel::luma) continue;
             nan += column->nan;
-            if (const Statistics* row = row_of(column->channel)) {
+            if (const Statistics* row = row_of(*column)) {
                 infinite += row->infinite;
                 samples += row->pixels;
             }
@@ -224,17 +220,15 @@ class PanelDrawing {
         return "nothing to draw";
     }
 
-    /// Chooses the axes, where they stand below the header, and what is drawn there.
+    /// Number of samples that were counted, or their weight.
+    double weight_of(std::uint64_t count) const { return io::weight_of(panel_, count); }
+
+    /// Chooses the axes, their place below the header, and the columns that are drawn.
     void arrange(int header_bottom) {
         header_bottom_ = header_bottom;
         measure_edges();
-        std::uint64_t highest = 0;
-        for (const auto* column : columns_)
-            if (column->channel != Channel::alpha || columns_.size() == 1)
-                highest = std::max(highest, *std::max_element(column->counts.begin(), column->counts.end()));
-        const double top = logarithmic_ ? static_cast<double>(highest) : cut(static_cast<double>(highest));
         const int bottom = box_.bottom - 58;
-        axis_ = CountAxis(top, logarithmic_, std::max(80, bottom - header_bottom - 44));
+        axis_ = CountAxis(top_of(panel_, logarithmic_), logarithmic_, std::max(80, bottom - header_bottom - 44));
         double widest = 0;
         for (const Tick& tick : axis_.ticks()) widest = std::max(widest, canvas_.width(tick.label, small_size));
         const int left = box_.left + margin + 32 + static_cast<int>(std::ceil(std::max(widest, 36.0)));
@@ -254,29 +248,11 @@ class PanelDrawing {
         label_cut_bars();
     }
 
-    /// The count at which a linear axis ends: the highest, unless a few columns (clipped black or white, mostly) stand
-    /// so far above the rest that it could not be seen.
-    double cut(double highest) const {
-        constexpr int resolution = 500, least_columns = 60;
-        std::vector<std::uint64_t> tallest(resolution, 0);
-        for (const auto* column : columns_) {
-            if (column->channel == Channel::alpha) continue;
-            const auto maxima = column_maxima(column->counts, resolution);
-            for (std::size_t x = 0; x < maxima.size(); ++x) tallest[x] = std::max(tallest[x], maxima[x]);
-        }
-        tallest.erase(std::remove(tallest.begin(), tallest.end(), 0U), tallest.end());
-        if (tallest.size() < least_columns) return highest;
-        const auto rest = tallest.begin() + static_cast<std::ptrdiff_t>(tallest.size() * 98 / 100);
-        std::nth_element(tallest.begin(), rest, tallest.end());
-        const double enough = 1.25 * static_cast<double>(*rest);
-        return highest > 2.5 * enough ? enough : highest;
-    }
-
     Steps steps_of(const Histogram::Column& column) const {
         Steps steps;
         for (const std::uint64_t count : column_maxima(column.counts, area_.width())) {
-            const double height = std::max(std::round(y_of(static_cast<double>(count))), double(area_.top));
-            // What is not zero is seen, however little it is.
+            const double height = std::max(std::round(y_of(weight_of(count))), double(area_.top));
+            // A count that is not zero is visible, however small it is.
             steps.push_back(count == 0 ? area_.bottom : std::min(static_cast<int>(height), area_.bottom - 1));
         }
         return steps;
@@ -292,8 +268,8 @@ class PanelDrawing {
             below += column->below;
             above += column->above;
         }
-        if (below) below_ = count_text(static_cast<double>(below)) + " below";
-        if (above) above_ = count_text(static_cast<double>(above)) + " above";
+        if (below) below_ = count_text(weight_of(below)) + " below";
+        if (above) above_ = count_text(weight_of(above)) + " above";
     }
 
     int edge_width(const std::string& text) const {
@@ -313,7 +289,7 @@ class PanelDrawing {
             int x = (left + right - each * static_cast<int>(columns_.size())) / 2;
             for (const auto* column : columns_) {
                 const std::uint64_t count = above ? column->above : column->below;
-                const double top = std::clamp<double>(y_of(static_cast<double>(count)), area_.top, area_.bottom - 2);
+                const double top = std::clamp<double>(y_of(weight_of(count)), area_.top, area_.bottom - 2);
                 if (count > 0)
                     canvas_.fill({x + 1, static_cast<int>(top), x + each - 1, area_.bottom}, {color_of(*column), 1});
                 x += each;
@@ -332,13 +308,13 @@ class PanelDrawing {
         for (const auto* column : columns_)
             if (column->channel == Channel::luma || column->channel == Channel::gray ||
                 (is_band(column->channel) && columns_.size() == 1))
-                row = row_of(column->channel);
+                row = row_of(*column);
         if (!row) return;
         for (const Percentile& percentile : marked(row->weight ? row->weighted_percentiles : row->percentiles)) {
             const auto& value = percentile.value;
             if (!value || *value < range_.lower || *value >= range_.upper) continue;
-            percentiles_of_ = row->channel;
-            const double part = (*value - range_.lower) / (range_.upper - range_.lower);
+            percentiles_of_ = channel_name(*row);
+            const double part = place_in(range_, *value);
             Label label;
             label.important = percentile.micro == median;
             label.name = (row->weight ? weighted_percentile_name : percentile_name)(percentile.micro) + " ";
@@ -360,8 +336,7 @@ class PanelDrawing {
     void draw_percentiles() {
         if (percentiles_.empty()) return;
         const int bottom = area_.top;
-        canvas_.text(name_of(*percentiles_of_), area_.left - 10, bottom - 9, small_size, look_.ink,
-                     Canvas::Anchor::right);
+        canvas_.text(percentiles_of_, area_.left - 10, bottom - 9, small_size, look_.ink, Canvas::Anchor::right);
         for (const Label& label : percentiles_)
             canvas_.vertical(label.x, bottom, area_.bottom, {label.important ? look_.ink : look_.faint, 1},
                              label.important ? 0 : 4);
@@ -392,7 +367,7 @@ class PanelDrawing {
         };
         for (const auto* column : drawn_) {
             const auto& counts = column->counts;
-            const auto is_cut = [&](std::size_t bin) { return static_cast<double>(counts[bin]) > axis_.top(); };
+            const auto is_cut = [&](std::size_t bin) { return weight_of(counts[bin]) > axis_.top(); };
             for (std::size_t bin = 0; bin < counts.size(); ++bin) {
                 if (!is_cut(bin)) continue;
                 const std::size_t first = bin;
@@ -406,8 +381,8 @@ class PanelDrawing {
         return bars;
     }
 
-    /// Puts counts beside bars, the tallest first: where nothing else is, or else over what is drawn there, but never
-    /// over another count or bar.
+    /// Puts counts beside bars, the tallest bar first: into free places, or else over other drawings, but never over
+    /// another count or bar.
     void label_cut_bars() {
         constexpr int height = 18;
         cut_bars_ = cut_bars();
@@ -434,7 +409,7 @@ class PanelDrawing {
         }
     }
 
-    static std::string bar_text(const CutBar& bar) { return "\u2191 " + count_text(static_cast<double>(bar.count)); }
+    std::string bar_text(const CutBar& bar) const { return "\u2191 " + count_text(weight_of(bar.count)); }
 
     void draw_bar_labels() {
         for (const CutBar& bar : cut_bars_) {
@@ -483,30 +458,22 @@ class PanelDrawing {
                              (area_.top + area_.bottom) / 2.0, text_size, look_.ink);
     }
 
-    /// Notes what is not drawn.
+    /// Notes the samples that are not drawn and, at the left, the excluded ones.
     void draw_note() {
         std::string note;
-        const auto add = [&](const std::string& text) { note += (note.empty() ? "" : " \u00b7 ") + text; };
         for (const std::string& text : {below_, above_})
-            if (!text.empty() && !edges_fit_) add(text);
+            if (!text.empty() && !edges_fit_) append_note(note, text);
         std::uint64_t left_out = 0, tallest = 0;
         for (const CutBar& bar : cut_bars_)
             if (bar.label.width() == 0) {
                 ++left_out;
                 tallest = std::max(tallest, bar.count);
             }
-        if (left_out)
-            add(std::to_string(left_out) + (left_out == 1 ? " more bar runs" : " more bars run") + " off the top, to " +
-                count_text(static_cast<double>(tallest)));
-        std::uint64_t nan = 0, infinite = 0;
-        for (const auto* column : columns_) {
-            if (column->channel == Channel::luma) continue;
-            nan += column->nan;
-            if (const Statistics* row = row_of(column->channel)) infinite += row->infinite;
-        }
-        if (nan) add(count_text(static_cast<double>(nan)) + " NaN");
-        if (infinite) add(count_text(static_cast<double>(infinite)) + " Inf");
+        note_cut_bars(note, left_out, weight_of(tallest), true);
+        note_non_finite(note, panel_);
         canvas_.text(note, box_.right - margin, box_.bottom - 14, small_size, look_.faint, Canvas::Anchor::right);
+        const double room = middle() - canvas_.width(panel_.values, text_size) / 2 - 12 - (box_.left + margin);
+        draw_excluded(canvas_, panel_, look_, box_, room);
     }
 
     Canvas& canvas_;
@@ -514,9 +481,11 @@ class PanelDrawing {
     const Look& look_;
     const Range range_;
     const Box box_;
-    bool logarithmic_ = false;
+    const bool logarithmic_;
+    const Columns columns_;          ///< in the order of the legend
+    const std::vector<Line> lines_;  ///< of these
+    Columns drawn_;                  ///< in the order of the drawing
     std::size_t bins_ = 0;
-    std::vector<const Histogram::Column*> columns_, drawn_;  ///< in the order of the legend, and of the drawing
     std::string nothing_, below_, above_;
     std::vector<Entry> legend_;
     bool key_fits_ = false, edges_fit_ = true;
@@ -526,7 +495,7 @@ class PanelDrawing {
     std::vector<Tick> value_ticks_;
     std::vector<Steps> steps_;  ///< of what is drawn
     SharedDashes dashes_;
-    std::optional<Channel> percentiles_of_;
+    std::string percentiles_of_;
     std::vector<Label> percentiles_;
     std::vector<CutBar> cut_bars_;  ///< those that are taller first
 };
@@ -558,9 +527,14 @@ void draw(Canvas& canvas, const Plot& plot, const PlotOptions& options, const cv
     canvas.text(shorten(plot.title, size.width - 2 * margin, title_size, canvas), margin, 34, title_size, look.ink);
     int top = title_height;
     for (const PlotPanel& panel : plot.panels) {
-        const int bottom = top + panel_height(plot, options);
-        PanelDrawing(canvas, panel, options, {0, top, size.width, bottom}).draw();
-        top = bottom;
+        const Box box{0, top, size.width, top + panel_height(plot, options)};
+        std::vector<Channel> channels;
+        for (const auto* column : columns_of(panel)) channels.push_back(column->channel);
+        if (auto lines = lines_of(look, channels))
+            PanelDrawing(canvas, panel, std::move(*lines), options, box).draw();
+        else
+            draw_multiples(canvas, panel, options, box);
+        top = box.bottom;
     }
     if (plot.panels.empty())
         canvas.text("nothing to draw", size.width / 2.0, size.height / 2.0, text_size, look.ink,

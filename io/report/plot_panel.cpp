@@ -21,7 +21,8 @@ bool all_channels(Channel) {
     return true;
 }
 
-/// Verdict on a channel: whether it says which values are shown. Alpha has a range of its own, luma that of the colors.
+/// Returns whether a channel affects the range of values. Alpha has a range of its own, and luma has that of the
+/// colors.
 bool gives_range(Channel channel) {
     return channel != Channel::alpha && channel != Channel::luma;
 }
@@ -44,16 +45,25 @@ Occurring occurring(const Channels& channels, std::int64_t first_value, Includes
     Occurring all;
     for (const auto& channel : channels) {
         if (!includes(channel.channel) || !gives_range(channel.channel)) continue;
-        for (std::size_t i = 0; i < channel.counts.size(); ++i) {
-            if (channel.counts[i] == 0) continue;
-            const auto value = first_value + static_cast<std::int64_t>(i);
+        const auto add = [&](std::uint64_t code) {
+            const auto value = first_value + static_cast<std::int64_t>(code);
             if (!std::exchange(all.any, true)) all.lowest = all.highest = value;
             all.step = all.step == 1 ? 1 : std::gcd(all.step, value - all.lowest);
             all.lowest = std::min(all.lowest, value);
             all.highest = std::max(all.highest, value);
-        }
+        };
+        for (std::size_t code = 0; code < channel.counts.size(); ++code)
+            if (channel.counts[code] != 0) add(code);
+        for (FrequencyReader reader(channel.values.runs()); reader.next();) add(reader.key());
     }
     return all;
+}
+
+/// Range of whole numbers that a range reaches, as far as all whole numbers and their halves are doubles.
+Range whole_range(const Range& range) {
+    constexpr double limit = 0x1p52;
+    return {std::clamp(std::floor(range.lower), -limit, limit - 1),
+            std::clamp(std::ceil(range.upper), 1 - limit, limit)};
 }
 
 /// Whole numbers that are shown, and bins over them.
@@ -62,7 +72,7 @@ struct WholeBins {
     std::uint32_t bins = 0;
 };
 
-/// Verdict on bins: whether each holds as many of the values that can occur, so that none stands out by that.
+/// Returns whether all bins have the same number of possible values, so that none is higher only for that reason.
 bool even(const WholeBins& bins, const Occurring& found) {
     if (found.step <= 1) return true;
     const std::int64_t width = (bins.upper - bins.lower) / bins.bins;
@@ -97,12 +107,11 @@ WholeBins whole_bins(std::int64_t lower, std::int64_t upper, const Occurring& fo
 WholeBins shown(const DepthTraits& type, const Occurring& found, std::optional<double> white, const PlotRange& range) {
     const auto first = static_cast<std::int64_t>(type.lowest), end = first + type.values;
     if (range.kind == PlotRange::Kind::given) {
-        constexpr double limit = 0x1p52;
-        return whole_bins(static_cast<std::int64_t>(std::clamp(std::floor(range.values.lower), -limit, limit - 1)),
-                          static_cast<std::int64_t>(std::clamp(std::ceil(range.values.upper), 1 - limit, limit)),
-                          found);
+        const Range given = whole_range(range.values);
+        return whole_bins(static_cast<std::int64_t>(given.lower), static_cast<std::int64_t>(given.upper), found);
     }
-    if (range.kind == PlotRange::Kind::full || first < 0) return whole_bins(first, end, found);
+    if (range.kind == PlotRange::Kind::full || (first < 0 && !found.any)) return whole_bins(first, end, found);
+    if (first < 0) return whole_bins(found.lowest, found.highest + 1, found);
     const bool says_white = white && *white >= 1 && *white < type.highest;
     // A single value does not tell how many bits its images have.
     if (found.lowest == found.highest && !says_white) return whole_bins(first, end, found);
@@ -111,7 +120,7 @@ WholeBins shown(const DepthTraits& type, const Occurring& found, std::optional<d
                       found);
 }
 
-/// What the axis says: `value (12 of 16 bits, in steps of 16)`.
+/// Label of the axis: `value (12 of 16 bits, in steps of 16)`.
 std::string axis_text(const DepthTraits& type, const Occurring& found, const WholeBins& bins, const PlotRange& range) {
     std::string facts;
     const bool regular = found.step > 1 && (found.highest - found.lowest) / found.step >= 31;
@@ -128,11 +137,12 @@ std::string axis_text(const DepthTraits& type, const Occurring& found, const Who
 
 // --- Floats ----------------------------------------------------------------------------------------------------------
 
-/// Range that includes its upper end.
+/// Range that includes its upper end. Of the largest double it is the end itself, which histograms then count in.
 Range closed(double lower, double upper) {
     if (lower == upper) {
+        constexpr double most = std::numeric_limits<double>::max();
         const double half = std::max(0.5, std::abs(lower) * 0x1p-25);
-        return {lower - half, lower + half};
+        return {std::max(lower - half, -most), std::min(lower + half, most)};
     }
     const double above = std::nextafter(upper, std::numeric_limits<double>::infinity());
     return {lower, std::isfinite(above) ? above : upper};
@@ -200,7 +210,7 @@ Extent inner_extent(const FrequencyTable& values) {
     return extent;
 }
 
-/// Takes infinite samples out of what lies outside the range.
+/// Takes infinite samples out of the counts outside of the range.
 void leave_out_infinite(Histogram::Column& column, std::uint64_t minus, std::uint64_t plus) {
     column.below -= std::min(column.below, minus);
     column.above -= std::min(column.above, plus);
@@ -217,7 +227,7 @@ std::vector<Extent> inner_extents(const Summary& set, const DepthSummary& part) 
     for (const ChannelSummary& channel : part.channels) {
         Extent& extent = extents.emplace_back();
         for (const SummaryRow& row : rows)
-            if (row.statistics.channel == channel.channel && row.statistics.percentile(0.1))
+            if (channel_name(row.statistics) == channel_name(channel) && row.statistics.percentile(0.1))
                 extent = {*row.statistics.percentile(0.1), *row.statistics.percentile(99.9)};
     }
     return extents;
@@ -228,13 +238,10 @@ PlotPanel value_panel(const Summary& set, const DepthSummary& part, Includes inc
     PlotPanel panel;
     const DepthTraits& type = traits_of(part.depth);
     const auto show = [&](Range values) {
-        if (type.floating) {
-            constexpr double most = std::numeric_limits<double>::max() / 4;  // an axis is as wide as a double can be
-            values = {std::clamp(values.lower, -most, most), std::clamp(values.upper, -most, most)};
-            if (!std::isfinite(float_bins / (values.upper - values.lower))) values = closed(values.lower, values.lower);
-        } else {
-            values = {std::floor(values.lower), std::ceil(values.upper)};
-        }
+        if (!type.floating)
+            values = whole_range(values);
+        else if (!std::isfinite(float_bins / (values.upper - values.lower)))
+            values = closed(values.lower, values.lower);  // too narrow for bins
         // Whole numbers have one bin each where they are few.
         const bool few = !type.floating && values.upper - values.lower < float_bins;
         const auto bins = few ? static_cast<std::uint32_t>(values.upper - values.lower) : float_bins;
@@ -275,7 +282,7 @@ PlotPanel value_panel(const Summary& set, const DepthSummary& part, Includes inc
         }
     }
     for (Histogram::Column& column : panel.histogram.columns)
-        if (const ChannelSummary* channel = part.find(column.channel)) {
+        if (const ChannelSummary* channel = part.find(channel_name(column))) {
             const bool bins = type.counting == Counting::bins;
             leave_out_infinite(column, bins ? channel->values.minus_infinite : channel->below,
                                bins ? channel->values.plus_infinite : channel->above);
@@ -291,7 +298,7 @@ PlotPanel counted_panel(Histogram histogram, const Channels& channels) {
     panel.histogram = std::move(histogram);
     for (Histogram::Column& column : panel.histogram.columns)
         for (const auto& channel : channels)
-            if (channel.channel == column.channel) {
+            if (channel_name(channel) == channel_name(column)) {
                 const std::uint64_t plus = std::min(column.above, channel.infinite);
                 leave_out_infinite(column, channel.infinite - plus, plus);
             }
@@ -377,7 +384,7 @@ std::vector<PlotPanel> plot_panels(const Summary& set, Depth depth, const std::v
         Includes includes;
     } kinds[] = {{"gray", colors ? is_of_gray : is_of_gray_alpha}, {"color", is_of_colors}, {"bands", is_band}};
     for (const auto& [name, includes] : kinds) {
-        const ChannelSummary* first = nullptr;  // its images are those of the panel
+        const ChannelSummary* first = nullptr;
         for (const ChannelSummary& channel : part->channels)
             if (!first && includes(channel.channel) && channel.channel != Channel::alpha) first = &channel;
         if (!first) continue;
@@ -393,8 +400,9 @@ std::vector<PlotPanel> plot_panels(const Summary& set, Depth depth, const std::v
         else
             continue;
         keep(panel, rows, includes);
-        panel.heading =
-            std::to_string(first->images) + (first->images == 1 ? " image  " : " images  ") + type.name + ", " + name;
+        const bool bands = is_band(first->channel) && part->images_of_bands() > 0;
+        const std::uint64_t images = bands ? part->images_of_bands() : first->images;
+        panel.heading = std::to_string(images) + (images == 1 ? " image  " : " images  ") + type.name + ", " + name;
         panels.push_back(std::move(panel));
     }
     return panels;

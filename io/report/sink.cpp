@@ -18,7 +18,7 @@ Record record_of(ColumnFile table, const ColumnRow& about, const std::vector<Sta
 ColumnRow row_of(const ImageResult& image) {
     ColumnRow row = io::row_of(image.info);
     row.index = image.index;
-    row.measured = &image.measured;
+    row.measures = &image.measures;
     return row;
 }
 
@@ -33,7 +33,6 @@ ColumnRow row_of(const ImageInfo& info) {
     row.white = info.white > 0 ? info.white : traits_of(info.depth).highest;
     row.alpha = info.alpha;
     row.damage = info.damage;
-    row.bands = &info.bands;
     row.pages = info.pages;
     return row;
 }
@@ -54,6 +53,8 @@ Record record_of(const ImageResult& image, const RegionInfo& region, const std::
     row.width = region.width;
     row.height = region.height;
     row.area = region.area;
+    row.centroid_x = region.centroid_x;
+    row.centroid_y = region.centroid_y;
     return record_of(ColumnFile::regions, row, rows);
 }
 
@@ -78,7 +79,7 @@ std::unique_ptr<Sink> make_sink(std::string_view format, std::vector<Table> tabl
         if (format == known->name) return known->make(std::move(tables));
         names.append(names.empty() ? "" : ", ").append(known->name);
     }
-    throw InvalidArgument("format '" + std::string(format) + "' is none of " + names);
+    throw InvalidArgument("format '" + std::string(format) + "' is not one of " + names);
 }
 
 }  // namespace gpuhist::io

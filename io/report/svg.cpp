@@ -34,7 +34,7 @@ std::string filled(const Ink& ink) {
     return attribute("fill", hex(ink.color)) + (ink.opacity < 1 ? attribute("fill-opacity", number(ink.opacity)) : "");
 }
 
-/// Text as XML holds it: what XML or UTF-8 does not allow becomes a question mark, as in pixels.
+/// Text for XML. Characters that XML or UTF-8 does not allow become question marks, as in pixels.
 std::string escaped(std::string_view text) {
     std::string safe;
     while (!text.empty()) {
@@ -119,7 +119,7 @@ class SvgCanvas : public Canvas {
                      "</text>\n";
     }
 
-    /// Path along segments, a piece for each run of those that touch.
+    /// Path along segments, with one piece per run of segments that touch.
     static std::string path_of(const std::vector<Segment>& segments, double offset) {
         std::string path;
         const Segment* before = nullptr;

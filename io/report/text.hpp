@@ -40,7 +40,8 @@ class Typesetter {
 
     /// Pixels the text advances.
     double width(std::string_view text, double size) const;
-    /// Draws along the baseline y = `baseline`; `x` is where `anchor` says. What lies outside the image is cut off.
+    /// Draws along the baseline y = `baseline`; `anchor` says which part of the text is at `x`. Text outside of the
+    /// image is cut off.
     void draw(cv::Mat& image, std::string_view text, double x, double baseline, double size, const Color& color,
               Anchor anchor = Anchor::left);
     /// Draws upwards, centered on `middle`, along the vertical baseline x = `baseline`.

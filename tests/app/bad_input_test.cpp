@@ -67,7 +67,7 @@ TEST_F(BadInput, MissingFile) {
 TEST_F(BadInput, DirectoryWithoutImages) {
     fs::create_directory(at("empty"));
     write_text(at("empty/notes.txt"), "text");
-    expect_refused("empty", {"a directory without images"});
+    expect_refused("empty", {"the directory has no images"});
 }
 
 TEST_F(BadInput, EmptyFile) {
@@ -113,6 +113,26 @@ TEST_F(BadInput, HeaderThatClaimsTooMuch) {
     // A copy that is made smaller is made of the whole image.
     write_text(at("huge.png"), png_header(60000, 60000));
     expect_refused("huge.png", {"60000", "more than the 1073741824 allowed in one piece"}, {"--size", "100"});
+}
+
+TEST_F(BadInput, TilesThatAreNotThereTakeNoMemory) {
+    const auto file = gpuhist::test::encode(".jp2", cv::Mat(8, 8, CV_8UC1, cv::Scalar(9)));
+    const std::string text(file.begin(), file.end());
+    std::string stream = text.substr(text.find("\xff\x4f\xff\x51"));
+    std::size_t at_side = 8;  // of SIZ: width and height
+    for (const unsigned side : {5U * 8, 3989U * 8}) {
+        for (int i = 0; i < 4; ++i)
+            stream[at_side + static_cast<std::size_t>(i)] = static_cast<char>(side >> 8 * (3 - i));
+        at_side += 4;
+    }
+    write_text(at("tiles.j2k"), stream);
+    const auto idle = run({"--version"}).most_memory;
+    for (const char* damage : {"error", "accept"}) {
+        const Outcome outcome = run({"tiles.j2k", "--memory", "64M", "--on-damaged", damage});
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_TRUE(contains(outcome.err, "lacks 19944 of its 19945 tiles")) << outcome.err;
+        EXPECT_LT(outcome.most_memory, idle + (40 << 20));  // OpenJPEG takes 448 MB
+    }
 }
 
 TEST_F(BadInput, MorePixelsThanAllowed) {

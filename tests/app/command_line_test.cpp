@@ -158,6 +158,121 @@ TEST_F(CommandLine, ValuesThatAreMissingOrTooManyAreRefusedInOurWords) {
     expect_refused(run({"x.png", "--resume=maybe"}), "gpuhist: --resume: 'maybe' is neither true nor false\n");
 }
 
+/// Whatever option stands before the inputs, it takes one value and no input, in both forms; what is repeatable does so
+/// each time, on the line, in a variable and in a file.
+TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
+    fs::create_directory(at("dir"));
+    fs::copy_file(at("x.png"), at("dir/y.png"));
+    write_text(at("rois.csv"), "path,name,x,y,w,h\nx.png,a,0,0,3,3\n");
+    write_text(at("none.conf"), "");
+    write_text(at("p.json"), "{}");
+    const Words switches{"null",   "dry-run",   "no-recursive", "follow-links", "force",          "quiet",
+                         "log",    "robust",    "quality",      "nodata-any",   "label-zero",     "clip-rois",
+                         "resume", "fail-fast", "help",         "version",      "die-with-parent"};
+    const Words inputs_themselves{"files-from", "manifest"}, made_before{"lut-in"};
+    const std::vector<std::pair<std::string, Words>> values{{"include", {"*.png", "*.tif"}},
+                                                            {"exclude", {"*.tif", "*.gif"}},
+                                                            {"nodata", {"7", "red:8,9", "tag"}},
+                                                            {"valid", {"0,200", "red:1,2"}},
+                                                            {"roi", {"a=0,0,9,9", "b=1,1,3,3"}},
+                                                            {"pages", {"1"}},
+                                                            {"max-pixels", {"999"}},
+                                                            {"on-damaged", {"accept"}},
+                                                            {"output", {"out"}},
+                                                            {"write", {"stats,plot,histogram,normalized"}},
+                                                            {"format", {"csv"}},
+                                                            {"color", {"never"}},
+                                                            {"plot-range", {"0,9"}},
+                                                            {"plot-format", {"png,svg"}},
+                                                            {"plot-theme", {"dark"}},
+                                                            {"group-by", {"dir"}},
+                                                            {"percentile-columns", {"1,50"}},
+                                                            {"clip-sigma", {"2"}},
+                                                            {"quality-scale", {"64"}},
+                                                            {"policy", {"p.json"}},
+                                                            {"bins", {"16"}},
+                                                            {"range", {"0,9"}},
+                                                            {"white", {"200"}},
+                                                            {"mask", {"x.png"}},
+                                                            {"labels", {"x.png"}},
+                                                            {"rois", {"rois.csv"}},
+                                                            {"alpha", {"ignore"}},
+                                                            {"normalize", {"minmax"}},
+                                                            {"percentiles", {"2,98"}},
+                                                            {"channels", {"separate"}},
+                                                            {"depth", {"u8"}},
+                                                            {"apply-to", {"all"}},
+                                                            {"fill", {"0"}},
+                                                            {"size", {"8"}},
+                                                            {"link", {"dataset"}},
+                                                            {"lut-out", {"lut"}},
+                                                            {"engine", {"cpu"}},
+                                                            {"gpu", {"0"}},
+                                                            {"threads", {"1"}},
+                                                            {"memory", {"64M"}},
+                                                            {"config", {"none.conf"}},
+                                                            {"max-errors", {"3"}},
+                                                            {"shard", {"1/2"}},
+                                                            {"checkpoint", {"1"}}};
+    std::set<std::string> known(switches.begin(), switches.end());
+    known.insert(inputs_themselves.begin(), inputs_themselves.end());
+    known.insert(made_before.begin(), made_before.end());
+    for (const auto& [option, ignored] : values) known.insert(option);
+    for (const std::string& option : options_in(run({"--help"}).out)) EXPECT_EQ(known.count(option), 1u) << option;
+    const auto expect_listed = [&](const Outcome& outcome, const std::string& option) {
+        EXPECT_EQ(outcome.code, all_done) << option << ": " << outcome.err;
+        EXPECT_EQ(outcome.out, option == "pages"   ? "x.png#1\ndir/y.png#1\n"
+                               : option == "shard" ? "x.png\n"
+                                                   : "x.png\ndir/y.png\n")
+            << option;
+    };
+    const auto with_inputs = [&](Words words) {
+        if (words[1].rfind("--percentiles", 0) == 0) words.insert(words.begin(), "--normalize=percentile");
+        if (words[1].rfind("--policy", 0) == 0 || words[1].rfind("--quality-scale", 0) == 0)
+            words.insert(words.begin(), "--quality");
+        if (words[1].rfind("--clip-sigma", 0) == 0) words.insert(words.begin(), "--robust");
+        words.insert(words.end(), {"x.png", "dir"});
+        return words;
+    };
+    for (const auto& [option, all] : values) {
+        const std::string name = "--" + option;
+        expect_listed(run(with_inputs({"--dry-run", name, all[0]})), option);
+        expect_listed(run(with_inputs({"--dry-run", name + "=" + all[0]})), option);
+        if (all.size() == 1) continue;
+        Words apart{"--dry-run"}, with_equals = apart;
+        std::string variable = "GPUHIST_" + option + "=", file;
+        for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(c));
+        for (const std::string& value : all) {
+            apart.insert(apart.end(), {name, value});
+            with_equals.push_back(name + "=" + value);
+            variable += value + "\n";
+            file += option + " = " + value + "\n";
+        }
+        write_text(at("file.conf"), file);
+        expect_listed(run(with_inputs(apart)), option);
+        expect_listed(run(with_inputs(with_equals)), option);
+        expect_listed(run_in({variable}, with_inputs({"--dry-run", "-q"})), option);
+        expect_listed(run(with_inputs({"--dry-run", "--config", "file.conf"})), option);
+    }
+}
+
+TEST_F(CommandLine, NamesInBracketsAreNoLists) {
+    for (const char* name : {"[dir]", "[x.png,y]", "[]"}) {
+        fs::create_directory(at(name));
+        fs::copy_file(at("x.png"), at(name) / std::string("z.png"));
+    }
+    const std::string listed = "[dir]/z.png\n[x.png,y]/z.png\n[]/z.png\n";
+    for (const Words& words : {Words{"--dry-run", "[dir]", "[x.png,y]", "[]"},
+                               {"[dir]", "-q", "[x.png,y]", "--dry-run", "[]"},
+                               {"--exclude", "[y]", "--dry-run", "[dir]", "--", "[x.png,y]", "[]"}})
+        EXPECT_EQ(run(words).out, listed) << testing::PrintToString(words);
+    EXPECT_EQ(run({"--mask", "[dir]", "x.png", "--dry-run"}).out, "x.png\n");
+    ASSERT_EQ(run({"[dir]", "-q", "--shard", "1/1", "-o", "[parts]"}).code, all_done);
+    EXPECT_EQ(run({"merge", "[parts]", "-q", "-o", "merged"}).code, all_done);
+    EXPECT_TRUE(fs::exists(at("merged/stats.csv")));
+    expect_refused(run({"devices", "[dir]"}), "'[dir]' is not an option");
+}
+
 TEST_F(CommandLine, QuietAndNothingWrittenTellsWhetherFilesAreValid) {
     fs::create_directory(at("dir"));
     fs::copy_file(at("x.png"), at("dir/y.png"));
@@ -186,16 +301,15 @@ TEST_F(CommandLine, OneIsNoPlural) {
 TEST_F(CommandLine, HelpIsInGroups) {
     const Outcome help = run({"--help"});
     std::size_t last = 0;
-    for (const char* group : {"\nInput:\n", "\nOutput:\n", "\nStatistics:\n", "\nNormalization:\n", "\nEngine:\n",
-                              "\nRun:\n", "\nCommands,"}) {
+    for (const char* group : {"\nInputs (", "\nValid pixels (", "\nRegions (", "\nStatistics (", "\nCopies (",
+                              "\nOutputs (", "\nEngine (", "\nMachines and interruption (", "\nCommands,"}) {
         const std::size_t at = help.out.find(group);
         ASSERT_NE(at, help.out.npos) << group << help.out;
         EXPECT_GT(at, last) << group;
         last = at;
     }
-    EXPECT_FALSE(contains(help.out, "\nOptions:\n")) << help.out;
-    for (const char* command :
-         {"manifest", "merge", "columns", "formats", "devices", "completion", "manual", "licenses"}) {
+    for (const char* command : {"manifest", "merge", "duplicates", "gate", "columns", "formats", "devices",
+                                "completion", "manual", "licenses", "help"}) {
         EXPECT_TRUE(contains(help.out, "\n  " + std::string(command) + "  ")) << command;
         const Outcome own = run({command, "--help"});
         EXPECT_EQ(own.code, all_done);
@@ -213,6 +327,10 @@ TEST_F(CommandLine, VersionNamesWhatTheProgramIsMadeOf) {
         EXPECT_TRUE(std::regex_search(outcome.out, std::regex(std::string("\n").append(name).append(R"( +\d+\.\d+)"))))
             << name << '\n'
             << outcome.out;
+    EXPECT_TRUE(std::regex_search(outcome.out, std::regex(R"(\nOpenCV +\S+, its core: it decodes nothing\n)")))
+        << outcome.out;
+    const std::string devices = run({"devices"}).out;
+    EXPECT_TRUE(contains(devices, "\n  libpng ") && !contains(devices, "OpenCV")) << devices;
     EXPECT_TRUE(std::regex_search(outcome.out, std::regex(R"(\nCUDA +(none|\d+\.\d+))"))) << outcome.out;
     EXPECT_TRUE(std::regex_search(outcome.out, std::regex(R"(\ninstruction set +x86-64)"))) << outcome.out;
     EXPECT_EQ(run({"-V"}).out, outcome.out);
@@ -233,7 +351,8 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
     const Outcome manual = run({"manual"}), bash = run({"completion", "bash"}), zsh = run({"completion", "zsh"}),
                   fish = run({"completion", "fish"});
     std::size_t total = 0;
-    for (const std::string command : {"", "merge", "columns", "formats"}) {
+    write_text(at("p.json"), "{\"gate\": {\"errors\": 0}}");
+    for (const std::string command : {"", "gate", "merge", "duplicates", "columns", "formats"}) {
         const bool tells = command == "columns" || command == "formats";
         const auto options = options_in(run(command.empty() ? Words{"--help"} : Words{command, "--help"}).out);
         total += options.size();
@@ -253,7 +372,8 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
             const std::string key = (command.empty() ? "" : command + ".") + option;
             write_text(at("file"), key + " = \x01\n");
             Words words = command.empty() ? Words{"x.png", "-q", "--write", "none"} : Words{command};
-            if (command == "merge") words.push_back("missing");
+            if (command == "merge" || command == "duplicates" || command == "gate") words.push_back("missing");
+            if (command == "gate") words.insert(words.end(), {"--policy", "p.json"});
             const Outcome by_variable = run_in({variable + "=\x01"}, words);
             if (!tells) words.insert(words.end(), {"--config", "file"});
             const Outcome by_file = run(words);
@@ -269,6 +389,14 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
         }
     }
     EXPECT_GT(total, 40u);
+    // No option is in a group that has no topic.
+    const std::size_t begin = bash.out.find("'') options='") + 13;
+    std::istringstream offered(bash.out.substr(begin, bash.out.find('\'', begin) - begin));
+    const auto shown = options_in(run({"--help"}).out);
+    for (std::string word; offered >> word;)
+        if (word.rfind("--", 0) == 0) {
+            EXPECT_EQ(shown.count(word.substr(2)), 1u) << word;
+        }
     for (const char* column : {"p01", "kurtosis", "clipped\\_low", "effective\\_bits"}) {
         std::string name = column;
         name.erase(std::remove(name.begin(), name.end(), '\\'), name.end());
@@ -305,8 +433,10 @@ TEST_F(CommandLine, BashCompletes) {
     EXPECT_EQ(completed("gpuhist merge --engi"), " 0\n");
     EXPECT_EQ(completed("gpuhist columns --format mark"), "markdown 0\n");
     EXPECT_EQ(completed("gpuhist completion ba"), "bash 0\n");
+    EXPECT_EQ(completed("gpuhist help regi"), "regions 0\n");
+    EXPECT_EQ(completed("gpuhist help merg"), "merge 0\n");
     expect_refused(run({"completion"}), "name the shell");
-    expect_refused(run({"completion", "tcsh"}), "'tcsh' is none of bash, zsh, fish");
+    expect_refused(run({"completion", "tcsh"}), "'tcsh' is not one of bash, zsh, fish");
     for (const char* other : {"zsh", "fish"}) {
         write_text(at("completion"), run({"completion", other}).out);
         if (!have(other)) continue;
@@ -382,7 +512,7 @@ TEST_F(CommandLine, WhatHasNoEffectIsAnErrorOfTheLineAlone) {
     EXPECT_TRUE(contains(failing.err, "stopped after 1 error:")) << failing.err;
     fs::remove_all(at("gpuhist-out"));
     // A shard is never left out: each of many runs would do the work of all.
-    expect_refused(run_in({"GPUHIST_SHARD=1/2"}, {"x.png", "--write", "none", "-q"}), "--shard is about files");
+    expect_refused(run_in({"GPUHIST_SHARD=1/2"}, {"x.png", "--write", "none", "-q"}), "--shard applies to files");
 }
 
 TEST_F(CommandLine, AFileIsReadStrictly) {
@@ -394,7 +524,7 @@ TEST_F(CommandLine, AFileIsReadStrictly) {
         {"engine cpu\n", "file:1: 'engine cpu' is not KEY = VALUE"},
         {"resume\n", "file:1: 'resume' is not KEY = VALUE"},
         {"engine = cpu\nengine = cpu\n", "file:2: 'engine' is given twice"},
-        {"engine = gpu\n", "file:1: engine: --engine: 'gpu' is none of auto, cuda, cpu"},
+        {"engine = gpu\n", "file:1: engine: --engine: 'gpu' is not one of auto, cuda, cpu"},
         {"resume = perhaps\n", "file:1: resume: 'perhaps' is neither true nor false"},
         {"config = other\n", "no option 'config'"},
         {"help = true\n", "no option 'help'"},
@@ -407,7 +537,7 @@ TEST_F(CommandLine, AFileIsReadStrictly) {
     }
     expect_refused(run({"x.png", "--config", "missing"}), "--config: missing: ");
     expect_refused(run({"x.png", "--config", "."}), "--config: .: a directory");
-    expect_refused(run_in({"GPUHIST_ENGINE=gpu"}, {"x.png"}), "GPUHIST_ENGINE: --engine: 'gpu' is none of");
+    expect_refused(run_in({"GPUHIST_ENGINE=gpu"}, {"x.png"}), "GPUHIST_ENGINE: --engine: 'gpu' is not one of");
     expect_refused(run_in({"GPUHIST_RESUME=maybe"}, {"x.png"}), "GPUHIST_RESUME: 'maybe' is neither true nor false");
     write_text(at("file"), "");
     EXPECT_EQ(run({"x.png", "-q", "--write", "none", "--config", "file"}).code, all_done);
@@ -439,6 +569,37 @@ TEST_F(CommandLine, ControlBytesOfNamesReachFilesButNoTerminal) {
         EXPECT_TRUE(contains(shown, "[31m")) << shown;
     }
     EXPECT_TRUE(contains(run(csv, {Out::terminal}).out, "\na?[31m???31m?.png,16,"));
+}
+
+/// Characters that reorder text, or break lines, reach files but no terminal: neither in results nor in messages.
+TEST_F(CommandLine, NothingReordersWhatATerminalShows) {
+    const std::string shown_well = "\u05d0\u0301\u200d\U0001f600\u2027\u202f\u2065\u2070";
+    const auto is_listed = [](const std::string& text, const std::string& name) {
+        return contains(text, "\n" + name + ",16,");
+    };
+    for (const std::string part :
+         {"\u202e", "\u202a", "\u202b", "\u202c", "\u202d", "\u2066", "\u2067", "\u2068", "\u2069", "\u200e", "\u200f",
+          "\u061c", "\u2028", "\u2029", "\u206a", "\xc0\x9b", "\xe0\x80\x8a", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+        const std::string name = "a" + part + shown_well + "gnp.png";
+        fs::copy_file(at("x.png"), at(name));
+        const Words words{name, part + "missing.png", "--write", "none", "--format", "csv"};
+        const Outcome outcome = run(words);
+        EXPECT_TRUE(is_listed(outcome.out, name));
+        EXPECT_FALSE(contains(outcome.err, part)) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "?missing.png: "));
+        EXPECT_FALSE(contains(run({name, "--write", "none"}).out, part));
+        EXPECT_TRUE(contains(run({name, "--write", "none"}).out, shown_well));
+        const int master = posix_openpt(O_RDWR | O_NOCTTY);
+        if (master < 0) continue;
+        close(master);
+        for (const char* format : {"csv", "json"}) {
+            const std::string shown = run({name, "--write", "none", "--format", format}, {Out::terminal}).out;
+            EXPECT_FALSE(contains(shown, part)) << shown;
+            EXPECT_TRUE(contains(shown, shown_well)) << shown;
+        }
+        const std::string listed = run({"--dry-run", name}, {Out::terminal}).out;
+        EXPECT_FALSE(contains(listed, part)) << listed;
+    }
 }
 
 TEST_F(CommandLine, NoSpreadsheetRunsANameOfTheResults) {

@@ -3,6 +3,7 @@
 // Environment: GPUHIST_PROGRAM, the program; GPUHIST_GOLDEN, the folder of expected outputs.
 #include "support/command.hpp"
 
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
@@ -20,25 +21,68 @@ namespace fs = std::filesystem;
 
 // ---------------------------------------------------------------------------------------------------------- usage
 
-TEST_F(Command, WithoutArgumentsShowsHelpOnStandardError) {
+/// Expects a text of at most so many lines of 80 characters.
+void expect_fits(const std::string& text, std::size_t most) {
+    std::istringstream lines(text);
+    std::size_t number = 0;
+    for (std::string line; std::getline(lines, line); ++number) EXPECT_LE(line.size(), 80u) << line;
+    EXPECT_LE(number, most) << text;
+}
+
+constexpr std::size_t screen = 24;
+
+TEST_F(Command, WithoutArgumentsShowsOneScreenOnStandardError) {
     const Outcome outcome = run({});
     EXPECT_EQ(outcome.code, usage_error);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_TRUE(contains(outcome.err, "Usage: gpuhist")) << outcome.err;
+    for (const char* part : {"Usage: gpuhist", "gpuhist photo.jpg", "gpuhist --help", "gpuhist help TOPIC"})
+        EXPECT_TRUE(contains(outcome.err, part)) << part;
+    expect_fits(outcome.err, screen);
 }
 
-TEST_F(Command, HelpStatesDefinitionsAndExitCodes) {
-    for (const char* flag : {"-h", "--help"}) {
-        const Outcome outcome = run({flag});
-        EXPECT_EQ(outcome.code, all_done);
-        EXPECT_EQ(outcome.err, "");
-        for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
-                                 "sum p log2 p", "effective_bits", "Exit codes: 0", "[gpuhist-out]", "devices"})
-            EXPECT_TRUE(contains(outcome.out, part)) << part;
-        EXPECT_FALSE(contains(outcome.out, "--on-truncated"));
-        std::istringstream lines(outcome.out);
-        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 105u) << line;
+TEST_F(Command, HelpFitsInFourScreens) {
+    const Outcome outcome = run({"--help"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(outcome.err, "");
+    for (const char* part : {"[gpuhist-out]", "devices", "(gpuhist help regions)", "\n  -o, --output DIR "})
+        EXPECT_TRUE(contains(outcome.out, part)) << part;
+    EXPECT_FALSE(contains(outcome.out, "--on-truncated"));
+    expect_fits(outcome.out, 4 * screen);
+    for (const std::vector<std::string>& same : {std::vector<std::string>{"-h"}, {"help"}, {"x.png", "--help"}})
+        EXPECT_EQ(run(same).out, outcome.out);
+}
+
+TEST_F(Command, HelpExplainsTopicsAndCommands) {
+    const std::string overview = run({"--help"}).out;
+    std::size_t topics = 0;
+    for (std::size_t at = 0; (at = overview.find("(gpuhist help ", at)) != overview.npos; ++topics) {
+        at += 14;
+        const std::string topic = overview.substr(at, overview.find(')', at) - at);
+        const Outcome help = run({"help", topic});
+        EXPECT_EQ(help.code, all_done) << help.err;
+        EXPECT_TRUE(contains(help.out, "\n  --")) << topic;  // its options
+        expect_fits(help.out, topic == "statistics" ? 9 * screen : 2 * screen);
+        EXPECT_TRUE(contains(run({}).err, topic)) << topic;
     }
+    EXPECT_EQ(topics, 12u);
+    for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
+                             "sum p log2 p", "effective_bits", "\n  wp01, wp05"})
+        EXPECT_TRUE(contains(run({"help", "statistics"}).out, part)) << part;
+    EXPECT_TRUE(contains(run({"help", "regions"}).out, "\n  --roi NAME=X,Y,W,H "));
+    EXPECT_TRUE(contains(run({"help", "errors"}).out, "\n  130  the run was interrupted"));
+    for (const char* command : {"manifest", "merge", "columns", "formats", "devices", "completion", "help"}) {
+        const std::string help = run({"help", command}).out;
+        EXPECT_EQ(help, run({command, "--help"}).out);
+        EXPECT_EQ(help.rfind(std::string("Usage: gpuhist ") + command, 0), 0u) << help;
+        expect_fits(help, 2 * screen);
+    }
+    const Outcome unknown = run({"help", "regoins"});
+    EXPECT_EQ(unknown.code, usage_error);
+    EXPECT_EQ(unknown.err,
+              "gpuhist: help: no topic or command 'regoins': did you mean regions?\nSee gpuhist --help.\n");
+    save("x.png", make_image(4, 4, CV_8UC1));
+    fs::rename(at("x.png"), at("help"));
+    EXPECT_EQ(run({"./help", "--dry-run", "-q"}).out, "./help\n");
 }
 
 TEST_F(Command, HelpThatCannotBePrintedIsAnOutputFailure) {
@@ -60,65 +104,66 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{""}, "empty"},
         {{"x.png", "--output", ""}, "--output"},
         {{"x.png", "--output"}, "--output"},
-        {{"x.png", "--write", "stats,frob"}, "'frob' is none of stats,histogram,plot,normalized,none"},
-        {{"x.png", "--write", "stats,none"}, "'none' stands alone"},
+        {{"x.png", "--write", "stats,frob"}, "'frob' is not one of stats,histogram,plot,normalized,none"},
+        {{"x.png", "--write", "stats,none"}, "'none' can't be combined with others"},
         {{"x.png", "--write", ""}, "--write"},
-        {{"x.png", "--normalize", "zcore"}, "'zcore' is none of " + gpuhist::test::mode_names()},
+        {{"x.png", "--normalize", "zcore"}, "'zcore' is not one of " + gpuhist::test::mode_names()},
         {{"x.png", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
         {{"dir", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
-        {{"x.png", "--percentiles", "2,98"}, "--percentiles belongs to --normalize percentile"},
-        {{"x.png", "--percentiles", "2,98", "--normalize", "minmax"}, "--percentiles belongs to"},
+        {{"x.png", "--percentiles", "2,98"}, "--percentiles applies only to --normalize percentile"},
+        {{"x.png", "--percentiles", "2,98", "--normalize", "minmax"}, "--percentiles applies only to"},
         {{"x.png", "--percentiles", "98,2", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
         {{"x.png", "--percentiles", "-1,50", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
         {{"x.png", "--percentiles", "1,101", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
         {{"x.png", "--percentiles", "1", "--normalize", "percentile"}, "not two numbers"},
         {{"x.png", "--percentiles", "nan,5", "--normalize", "percentile"}, "not two numbers"},
-        {{"x.png", "--channels", "apart"}, "'apart' is none of joint, separate"},
+        {{"x.png", "--channels", "apart"}, "'apart' is not one of joint, separate"},
         {{"x.png", "--channels", "joint", "--write", "plot"}, "--channels"},
         {{"x.png", "--bins", "0"}, "--bins"},
         {{"x.png", "--bins", "12.5"}, "--bins"},
         {{"x.png", "--bins", "16777217"}, "--bins"},
         {{"x.png", "--bins", "full", "--range", "0,128"}, "--bins full"},
-        {{"x.png", "--bins", "16", "--write", "stats", "--format", "csv"}, "--bins is about"},
-        {{"x.png", "--range", "0,9", "--write", "plot"}, "--range is about the written histogram"},
-        {{"x.png", "--plot-range", "some"}, "'some' is none of auto, full and LO,HI"},
-        {{"x.png", "--plot-range", "9,5"}, "'9,5' is not LO < HI"},
+        {{"x.png", "--bins", "16", "--write", "stats", "--format", "csv"}, "--bins applies to"},
+        {{"x.png", "--range", "0,9", "--write", "plot"}, "--range applies to the histogram file"},
+        {{"x.png", "--plot-range", "some"}, "'some' is not one of auto, full and LO,HI"},
+        {{"x.png", "--plot-range", "9,5"}, "'9,5' is not LO,HI with LO < HI"},
         {{"x.png", "--plot-range", "0,many"}, "not two numbers"},
-        {{"x.png", "--plot-range", "full", "--write", "stats", "--format", "csv"}, "--plot-range is about the plot"},
-        {{"x.png", "--plot-format", "png,pdf"}, "'pdf' is none of png,svg"},
-        {{"x.png", "--plot-format", "svg", "--write", "histogram"}, "--plot-format is about the plot"},
-        {{"x.png", "--plot-theme", "blue"}, "'blue' is none of light, dark"},
-        {{"x.png", "--plot-theme", "dark", "--write", "none"}, "--plot-theme is about the plot"},
+        {{"x.png", "--plot-range", "full", "--write", "stats", "--format", "csv"}, "--plot-range applies to the plot"},
+        {{"x.png", "--plot-format", "png,pdf"}, "'pdf' is not one of png,svg"},
+        {{"x.png", "--plot-format", "svg", "--write", "histogram"}, "--plot-format applies to the plot"},
+        {{"x.png", "--plot-theme", "blue"}, "'blue' is not one of light, dark"},
+        {{"x.png", "--plot-theme", "dark", "--write", "none"}, "--plot-theme applies to the plot"},
         {{"x.png", "--range", "5,5"}, "LO < HI"},
         {{"x.png", "--range", "9,5"}, "LO < HI"},
         {{"x.png", "--range", "0,inf"}, "not two numbers"},
         {{"x.png", "--range", "0,1,2"}, "not two numbers"},
-        {{"x.png", "--log", "--write", "stats", "--format", "json"}, "--log is about"},
+        {{"x.png", "--log", "--write", "stats", "--format", "json"}, "--log applies to"},
         {{"x.png", "--write", "none", "--output", "there"}, "--write none"},
-        {{"x.png", "--engine", "gpu"}, "'gpu' is none of auto, cuda, cpu"},
-        {{"x.png", "--engine", "cpu", "--gpu", "0"}, "--gpu does not go with --engine cpu"},
+        {{"x.png", "--engine", "gpu"}, "'gpu' is not one of auto, cuda, cpu"},
+        {{"x.png", "--engine", "cpu", "--gpu", "0"}, "--gpu can't be combined with --engine cpu"},
         {{"x.png", "--gpu", "-1"}, "--gpu"},
         {{"x.png", "--threads", "0"}, "--threads"},
         {{"x.png", "--threads", "many"}, "--threads"},
-        {{"x.png", "--format", "xml"}, "'xml' is none of " + formats},
+        {{"x.png", "--format", "xml"}, "'xml' is not one of " + formats},
         {{"x.png", "--max-pixels", "0"}, "--max-pixels"},
         {{"x.png", "--max-pixels", "-5"}, "--max-pixels"},
-        {{"x.png", "--on-damaged", "ignore"}, "'ignore' is none of error, accept"},
-        {{"x.png", "--on-truncated", "ignore"}, "'ignore' is none of error, accept"},
-        {{"x.png", "--on-truncated", "accept", "--on-damaged", "accept"}, "--on-truncated is --on-damaged"},
-        {{"x.png", "--white", "0"}, "'0' is not a number over 0, as 4095"},
-        {{"x.png", "--white", "-1"}, "'-1' is not a number over 0"},
-        {{"x.png", "--white", "nan"}, "'nan' is not a number over 0"},
-        {{"x.png", "--white", "inf"}, "'inf' is not a number over 0"},
-        {{"x.png", "--white", "12bits"}, "'12bits' is not a number over 0"},
-        {{"x.png", "--white", ""}, "'' is not a number over 0"},
-        {{"x.png", "--white", "4095", "--write", "plot", "-q"}, "--white is about stats"},
-        {{"x.png", "--color", "sometimes"}, "'sometimes' is none of auto, always, never"},
+        {{"x.png", "--on-damaged", "ignore"}, "'ignore' is not one of error, accept"},
+        {{"x.png", "--on-truncated", "ignore"}, "'ignore' is not one of error, accept"},
+        {{"x.png", "--on-truncated", "accept", "--on-damaged", "accept"},
+         "--on-truncated is the old name of --on-damaged: give one of them"},
+        {{"x.png", "--white", "0"}, "'0' is not a number above 0, such as 4095"},
+        {{"x.png", "--white", "-1"}, "'-1' is not a number above 0"},
+        {{"x.png", "--white", "nan"}, "'nan' is not a number above 0"},
+        {{"x.png", "--white", "inf"}, "'inf' is not a number above 0"},
+        {{"x.png", "--white", "12bits"}, "'12bits' is not a number above 0"},
+        {{"x.png", "--white", ""}, "'' is not a number above 0"},
+        {{"x.png", "--white", "4095", "--write", "plot", "-q"}, "--white applies to stats"},
+        {{"x.png", "--color", "sometimes"}, "'sometimes' is not one of auto, always, never"},
         {{"x.png", "--engine", "cpu", "--engine", "cpu"}, "--engine"},
-        {{"x.png", "--percentile-columns", ""}, "'' is no number"},
-        {{"x.png", "--percentile-columns", "1,,2"}, "'' is no number"},
-        {{"x.png", "--percentile-columns", "1,many"}, "'many' is no number: percentiles are listed as 1,50,99.9"},
-        {{"x.png", "--percentile-columns", "nan"}, "'nan' is no number"},
+        {{"x.png", "--percentile-columns", ""}, "'' is not a number"},
+        {{"x.png", "--percentile-columns", "1,,2"}, "'' is not a number"},
+        {{"x.png", "--percentile-columns", "1,many"}, "'many' is not a number: list percentiles as in 1,50,99.9"},
+        {{"x.png", "--percentile-columns", "nan"}, "'nan' is not a number"},
         {{"x.png", "--percentile-columns", "1,101"}, "percentile 101.000000: 0 to 100 are supported"},
         {{"x.png", "--percentile-columns", "-1"}, "0 to 100 are supported"},
         {{"x.png", "--percentile-columns", "1,50,1"}, "percentile p01 is there twice"},
@@ -126,9 +171,9 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
           "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
           "28,29,30,31,32"},
          "33 percentiles: 1 to 32 are supported"},
-        {{"x.png", "--percentile-columns", "1", "--write", "histogram", "-q"}, "--percentile-columns is about stats"},
+        {{"x.png", "--percentile-columns", "1", "--write", "histogram", "-q"}, "--percentile-columns applies to stats"},
         {{"columns", "x.png"}, "x.png"},
-        {{"columns", "--format", "csv"}, "'csv' is none of table, json, markdown"},
+        {{"columns", "--format", "csv"}, "'csv' is not one of table, json, markdown"},
         {{"columns", "--percentile-columns", "1,1"}, "percentile p01 is there twice"},
         {{"devices", "x.png"}, "'devices' takes no images"},
         {{"-q", "devices"}, "'devices' has no option '-q'"},
@@ -152,8 +197,8 @@ TEST_F(Command, DevicesSaysWhichEngineAutoTakesWhen) {
     for (const char* part : {"engines\n", "\n  cuda  ", "\n  cpu   available", "\nGPUs\n", "\nauto "})
         EXPECT_TRUE(contains(devices.out, part)) << part << "\n" << devices.out;
     const bool gpu = contains(devices.out, "\n  cuda  available");
-    EXPECT_TRUE(contains(devices.out, gpu ? "\nauto begins on cpu, which does a single image alone. "
-                                          : "\nauto takes cpu, because cuda is not available\n"));
+    EXPECT_TRUE(contains(devices.out, gpu ? "\nauto begins on the CPU, and measures a single image there. "
+                                          : "\nauto uses the CPU, because cuda is not available\n"));
 }
 
 // A context costs more than a few images: none is made for them, which the processor's time would show; and what
@@ -221,7 +266,7 @@ TEST_F(Command, ColumnsSayWhatTheyMean) {
     EXPECT_TRUE(contains(run({"columns", "--format", "markdown"}).out, "| `p01`, `p05`, `p25`, `median`,"));
     const Outcome other = run({"columns", "--percentile-columns", "0.5,99.9"});
     EXPECT_TRUE(contains(other.out, "\np0.5 ") && contains(other.out, "\np99.9 ")) << other.out;
-    EXPECT_FALSE(contains(other.out, "median ")) << other.out;
+    EXPECT_FALSE(contains(other.out, "\nmedian ")) << other.out;
     EXPECT_EQ(run({"columns"}, {Out::full_device}).code, output_failed);
     EXPECT_TRUE(contains(run({"columns", "--help"}).out, "--percentile-columns"));
 }
@@ -375,6 +420,47 @@ TEST_F(Command, PicturesHaveARangeOfTheirOwn) {
               all_done);
     EXPECT_TRUE(read_text(at("gpuhist-out/y.tiff.histogram.png")) == plot);
     EXPECT_FALSE(read_text(at("gpuhist-out/y.tiff.histogram.csv")) == written);
+}
+
+TEST_F(Command, ADirectoryThatCannotBeMadeIsToldOnce) {
+    save("x.png", make_image(5, 4, CV_8UC3));
+    const Outcome outcome =
+        run({"x.png", "-q", "--write", "stats,histogram,plot,normalized", "--normalize", "minmax", "-o", "/proc/none"});
+    EXPECT_EQ(outcome.code, output_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: /proc/none: cannot make this directory: No such file or directory\n");
+}
+
+/// Nobody asked for the range of a histogram, and any that is asked for is shown.
+TEST_F(Command, EndsMayLieFurtherApartThanTheLargestDouble) {
+    save("x.tiff", cv::Mat(6, 9, CV_64FC1, cv::Scalar(std::numeric_limits<double>::max())));
+    for (const char* write : {"stats", "stats,histogram,plot"}) {
+        const Outcome all = run({"x.tiff", "--write", write, "--format", "table"});
+        EXPECT_EQ(all.code, all_done) << all.err;
+        EXPECT_TRUE(contains(all.out, "1.79769e+308")) << all.out;
+    }
+    const std::string counts = read_text(at("gpuhist-out/x.tiff.histogram.csv"));
+    EXPECT_TRUE(contains(counts, ",1.7976931348623157e+308,54\n")) << counts;
+
+    cv::Mat ends(1, 4, CV_64FC1);
+    for (int i = 0; i < 4; ++i) ends.at<double>(0, i) = std::array{-1.5e308, 0.0, 5.0, 1.5e308}[i];
+    save("y.tiff", ends);
+    save("z.png", make_image(5, 4, CV_8UC1));
+    const std::vector<std::string> shown{
+        "--plot-range=-1e308,1e308", "--write", "plot", "--format", "table", "--plot-format", "svg"};
+    const auto with = [&](const char* file) {
+        std::vector<std::string> arguments{file};
+        arguments.insert(arguments.end(), shown.begin(), shown.end());
+        return run(arguments);
+    };
+    const Outcome outside = with("y.tiff");
+    EXPECT_EQ(outside.code, all_done) << outside.err;
+    EXPECT_TRUE(contains(outside.out, "1 below  1 above")) << outside.out;
+    EXPECT_TRUE(contains(outside.out, "-1e+308      -5e+307            0            5e+307       1e+308"))
+        << outside.out;
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/y.tiff.histogram.svg")), ">\u22122e307</text>"));
+    EXPECT_EQ(with("z.png").code, all_done);
+    const Outcome whole = run({"z.png", "--write", "histogram", "--range=-1e308,1e308"});
+    EXPECT_TRUE(contains(whole.err, "the bounds must be whole numbers from -2^53 to 2^53")) << whole.err;
 }
 
 TEST_F(Command, FullBinsAreOnePerValue) {
@@ -531,7 +617,7 @@ TEST_F(Command, ResultsOfAnEarlierRunAreNotMeasured) {
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
     const Outcome results = run({"gpuhist-out", "-o", "again"});
     EXPECT_EQ(results.code, inputs_failed);
-    EXPECT_TRUE(contains(results.err, "results of gpuhist, which are measured where they are named as files"));
+    EXPECT_TRUE(contains(results.err, "results of gpuhist, which it measures only if you name them as files"));
     EXPECT_EQ(run({"gpuhist-out/a.png.normalized.png", "-o", "again"}).code, all_done);
     EXPECT_TRUE(contains(read_text(at("again/stats.csv")), "a.png.normalized.png"));
 }
@@ -568,7 +654,7 @@ TEST_F(Command, AnInputIsNeverOverwritten) {
     const std::string before = read_text(at("x.png.normalized.png"));
     const Outcome outcome = run({"x.png", "x.png.normalized.png", "-o", "."});
     EXPECT_EQ(outcome.code, output_failed);
-    EXPECT_TRUE(contains(outcome.err, "x.png.normalized.png: not written, it is one of the inputs")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "x.png.normalized.png: not written: it is one of the inputs")) << outcome.err;
     EXPECT_EQ(read_text(at("x.png.normalized.png")), before);
     EXPECT_TRUE(fs::exists(at("x.png.normalized.png.histogram.csv")));
 }

@@ -186,7 +186,8 @@ TEST_F(FailingGpu, LeavesTheRestToTheCpuUnderAuto) {
         const Result result = run_with(options);
         EXPECT_EQ(result.code, inputs_failed);
         EXPECT_TRUE(result.out == expected.out) << "rows are lost, or in another order";
-        EXPECT_EQ(times(result.err, "the rest is done by engine cpu: CUDA: an illegal memory access"), 1) << result.err;
+        EXPECT_EQ(times(result.err, "the CPU measures the remaining images: CUDA: an illegal memory access"), 1)
+            << result.err;
         EXPECT_EQ(times(result.err, "illegal"), 1) << result.err;
         expect_the_truth("out");
     }
@@ -213,7 +214,8 @@ TEST_F(FailingGpu, LeavesAnImageInStripsToTheCpuUnderAuto) {
         EXPECT_EQ(result.code, all_done) << result.err;
         EXPECT_GE(gpu.looked, n);
         EXPECT_TRUE(result.out == expected.out) << "rows are lost, or in another order";
-        EXPECT_EQ(times(result.err, "the rest is done by engine cpu: CUDA: an illegal memory access"), 1) << result.err;
+        EXPECT_EQ(times(result.err, "the CPU measures the remaining images: CUDA: an illegal memory access"), 1)
+            << result.err;
         expect_the_truth("out");
     }
 }
@@ -249,7 +251,7 @@ TEST_F(FailingGpu, ThatCannotBeBegunIsPassedOverUnderAutoOnly) {
     gpu.make = [](int) { throw OutOfMemory("CUDA: out of memory"); };
     const Result result = run_with(options("auto", "out"));
     EXPECT_EQ(result.code, inputs_failed);
-    EXPECT_EQ(times(result.err, "engine cpu, although there is a GPU: CUDA: out of memory"), 1) << result.err;
+    EXPECT_EQ(times(result.err, "using the CPU, although there is a GPU: CUDA: out of memory"), 1) << result.err;
     EXPECT_EQ(result.out, expected.out);
     expect_the_truth("out");
 
@@ -311,7 +313,7 @@ TEST_F(FailingGpu, PassesOverWhatIsTooLarge) {
     const Result result = run_with(options("auto", "out"));
     EXPECT_EQ(result.code, inputs_failed) << result.err;
     EXPECT_EQ(result.out, expected.out);
-    EXPECT_EQ(times(result.err, "images too large for the GPU are measured by engine cpu: CUDA: out of memory"), 1)
+    EXPECT_EQ(times(result.err, "the CPU measures images that are too large for the GPU: CUDA: out of memory"), 1)
         << result.err;
     EXPECT_EQ(times(result.err, "out of memory"), 1) << result.err;
     expect_the_truth("out");
@@ -375,7 +377,7 @@ TEST_F(FailingGpu, OnTheOnlyImage) {
     const Result result = run_with(options);
     EXPECT_EQ(result.code, all_done);
     EXPECT_EQ(result.out, expected.out);
-    EXPECT_EQ(times(result.err, "the rest is done by engine cpu"), 1) << result.err;
+    EXPECT_EQ(times(result.err, "the CPU measures the remaining images"), 1) << result.err;
     expect_the_truth("out");
     options.engine = "cuda";
     options.output = root_ / "named";
@@ -469,7 +471,7 @@ TEST_F(FailingGpu, ThatCannotBeBegunLaterIsPassedOver) {
     gpu.make = [](int) { throw CudaError("CUDA: out of order"); };
     const Result result = run_with(options);
     EXPECT_EQ(result.code, inputs_failed);
-    EXPECT_EQ(times(result.err, "engine cpu, although there is a GPU: CUDA: out of order"), 1) << result.err;
+    EXPECT_EQ(times(result.err, "using the CPU, although there is a GPU: CUDA: out of order"), 1) << result.err;
     EXPECT_EQ(result.out, expected.out);
     EXPECT_EQ(gpu.made, 1) << "it is tried again";
     expect_the_truth("out");

@@ -59,7 +59,7 @@ TEST_F(Groups, SharedOutAndMergedAreTheSame) {
     EXPECT_EQ(run({"merge", "-q", "parts", "again", "-o", "merged"}).code, all_done);  // the same shards twice
     fs::resize_file(at("parts/part-2-of-3.values"), fs::file_size(at("parts/part-2-of-3.values")) / 2);
     const Outcome damaged = run({"merge", "-q", "parts", "-o", "none"});
-    EXPECT_EQ(damaged.code, inputs_failed);
+    EXPECT_EQ(damaged.code, data_refused);
     EXPECT_TRUE(contains(damaged.err, "part-2-of-3.values")) << damaged.err;
 }
 

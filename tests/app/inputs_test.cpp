@@ -86,6 +86,43 @@ TEST_F(Inputs, APipeThatIsNamedIsMeasured) {
     }
 }
 
+TEST_F(Inputs, APipeThatNobodyWritesToIsNamed) {
+    save_gray("a.png");
+    save_gray("b.png");
+    save_gray("dir/a.png");
+    save_gray("dir/b.png");
+    make_pipe("pipe");
+    const std::string said = "gpuhist: pipe: waiting for a program to write to this pipe\n";
+    for (const Names& words : {Names{"a.png", "--mask", "pipe"}, Names{"a.png", "--labels", "pipe"},
+                               Names{"a.png", "--lut-in", "pipe"}, Names{"--files-from", "pipe"}, Names{"pipe"},
+                               Names{"dir", "--mask", "pipe"}, Names{"manifest", "-o", "m", "--files-from", "pipe"}})
+        for (const bool quiet : {false, true}) {
+            if (quiet && words.front() == "manifest") continue;
+            Setting setting;
+            setting.signal = SIGTERM;
+            setting.after_seconds = quiet ? 2.5 : 3;
+            auto with = words;
+            if (quiet) with.emplace_back("-q");
+            const Outcome outcome = run(with, setting);
+            EXPECT_TRUE(outcome.code == was_interrupted || outcome.code == -SIGTERM) << words.front() << outcome.code;
+            EXPECT_EQ(contains(outcome.err, said), !quiet) << words.front() << words.back() << outcome.err;
+            fs::remove_all(at("gpuhist-out"));
+        }
+    // One that is open and silent is no riddle, and one that comes late is read.
+    std::thread late([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        const int file = open(at("pipe").c_str(), O_WRONLY);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        const std::string text = read_text(at("b.png"));
+        EXPECT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+        close(file);
+    });
+    const Outcome outcome = run({"a.png", "--mask", "pipe", "--write", "none"});
+    late.join();
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(outcome.err, said);
+}
+
 TEST_F(Inputs, PipesStopAtALimit) {
     const std::string noise(300000, '\x7f'), pixels = "P5\n600 500\n255\n" + noise;
     for (const std::string memory : {"400K", "200K"}) {
@@ -139,10 +176,23 @@ TEST_F(Inputs, DevicesAreNoFiles) {
     EXPECT_EQ(paths(read_text(at("gpuhist-out/stats.csv"))), Names{"a.png"});
     const Outcome list = run({"--files-from", "/dev/zero", "-q"});
     EXPECT_EQ(list.code, inputs_failed);
-    EXPECT_TRUE(contains(list.err, "/dev/zero: a line of more than 1048576 bytes")) << list.err;
+    EXPECT_TRUE(contains(list.err, "/dev/zero: a line has more than 1048576 bytes")) << list.err;
+    for (const char* end : {"0", "n"}) {
+        const bool zeros = *end == '0';
+        if (!zeros) write_text(at("lines"), std::string(2 << 20, '\n'));
+        const Outcome empty =
+            zeros ? run({"--files-from", "/dev/zero", "-0", "-q"}) : run({"--files-from", "lines", "-q"});
+        EXPECT_EQ(empty.code, inputs_failed);
+        EXPECT_TRUE(
+            contains(empty.err, zeros ? "/dev/zero: more than 1048576 zero bytes in a row: this is not a list of paths"
+                                      : "lines: more than 1048576 empty lines in a row: this is not a list of paths"))
+            << empty.err;
+    }
+    const Outcome lines = run({"manifest", "-o", "m", "--lines", "/dev/zero"});
+    EXPECT_TRUE(contains(lines.err, "/dev/zero: a line has more than 1048576 bytes")) << lines.err;
     make_pipe("parts/part-1-of-1.json");
     const Outcome parts = run({"merge", "parts"});
-    EXPECT_EQ(parts.code, inputs_failed);
+    EXPECT_EQ(parts.code, data_refused);
     EXPECT_TRUE(contains(parts.err, "parts/part-1-of-1.json: a pipe, not a file")) << parts.err;
 }
 
@@ -154,7 +204,8 @@ TEST_F(Inputs, AFileThatNoMemoryHoldsIsRefused) {
     if (failed) GTEST_SKIP() << "the file system has no such large files";
     const Outcome outcome = run({"a.png", "b.bmp"});  // of the first one no more is held than it takes
     EXPECT_EQ(outcome.code, inputs_failed);
-    EXPECT_TRUE(contains(outcome.err, "gpuhist: b.bmp: its 8796093022208 bytes are more than the memory there is\n"))
+    EXPECT_TRUE(
+        contains(outcome.err, "gpuhist: b.bmp: its 8796093022208 bytes are more than the memory of this machine\n"))
         << outcome.err;
     EXPECT_TRUE(contains(outcome.err, "2 inputs, 1 error (1 memory)")) << outcome.err;
     EXPECT_LT(outcome.most_memory, std::int64_t{1} << 30);
@@ -194,7 +245,7 @@ TEST_F(Inputs, ListsOfOtherSystemsAreRead) {
                                        "a\0.\0p\0n\0g\0\n\0",
                                        14));
     const Outcome wide = run({"--files-from", "wide", "-q"});
-    EXPECT_EQ(wide.err, "gpuhist: wide: a list in UTF-16: save it as UTF-8\n");
+    EXPECT_EQ(wide.err, "gpuhist: wide: the list is in UTF-16: save it as UTF-8\n");
 }
 
 TEST_F(Inputs, AnEmptyListIsAnErrorAndAnEmptyShardIsNone) {
@@ -208,7 +259,7 @@ TEST_F(Inputs, AnEmptyListIsAnErrorAndAnEmptyShardIsNone) {
         arguments.push_back("-q");
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, inputs_failed);
-        EXPECT_TRUE(contains(outcome.err, words[0] == "dir" ? "a directory without images" : "an empty list"))
+        EXPECT_TRUE(contains(outcome.err, words[0] == "dir" ? "the directory has no images" : "the list is empty"))
             << outcome.err;
         EXPECT_EQ(files_below("gpuhist-out"), Names{"errors.csv"});
     }
@@ -274,8 +325,7 @@ TEST_F(Inputs, WhatIsLeftOutOfADirectoryIsSaid) {
     }
     save_text("other/x.dat", "text");
     const Outcome none = run({"other", "-q"});
-    EXPECT_EQ(none.err,
-              "gpuhist: other: a directory without images, but 1 .dat; --include GLOB tries files of other kinds\n");
+    EXPECT_EQ(none.err, "gpuhist: other: the directory has no images, but 1 .dat; --include GLOB takes other files\n");
 }
 
 TEST_F(Inputs, AnIncludedNameNeedsNoExtension) {
@@ -330,7 +380,7 @@ TEST_F(Inputs, ADryRunListsThemAndWritesNothing) {
     const Outcome empty = run({"empty", "z.png", "--dry-run", "-q"});
     EXPECT_EQ(empty.code, inputs_failed);
     EXPECT_EQ(empty.out, "z.png\n");
-    EXPECT_EQ(empty.err, "gpuhist: empty: a directory without images\n");
+    EXPECT_EQ(empty.err, "gpuhist: empty: the directory has no images\n");
     EXPECT_EQ(run({"dir", "--dry-run", "--resume"}).code, usage_error);
     EXPECT_EQ(run({"dir", "--dry-run"}, {Out::full_device}).code, output_failed);
     EXPECT_FALSE(fs::exists(at("gpuhist-out")));

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 
 #include "support/directory.hpp"
+#include "support/sealed.hpp"
 
 namespace {
 
@@ -17,7 +18,7 @@ TEST_F(Directory, InterruptedSaysHowToResume) {
     setting.after_file = "gpuhist-out/stats.csv.partial";
     const Outcome outcome = run({"dir", "--write", "stats", "-q"}, setting);
     ASSERT_EQ(outcome.code, was_interrupted) << outcome.err;
-    EXPECT_TRUE(contains(outcome.err, "interrupted: ") && contains(outcome.err, "--resume goes on")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "interrupted: ") && contains(outcome.err, "--resume continues")) << outcome.err;
     EXPECT_FALSE(fs::exists(at("gpuhist-out/stats.csv")));
     EXPECT_TRUE(fs::exists(at("gpuhist-out/gpuhist.journal")));
 
@@ -87,13 +88,14 @@ TEST_F(Directory, ANewRunReplacesAnInterruptedOneAndSaysSo) {
     fs::create_directory(at("gpuhist-out"));
     write_text(at("gpuhist-out/gpuhist.journal"), "no journal");
     write_text(at("gpuhist-out/stats.csv.partial"), "old");
-    write_text(at("gpuhist-out/gpuhist.written.partial"), "gpuhist files 1\n- gpuhist.journal\n- stats.csv.partial\n");
+    write_text(at("gpuhist-out/gpuhist.written.partial"),
+               gpuhist::test::list_of_a_run({"gpuhist.journal", "stats.csv.partial"}));
     save_gray("dir/a.png");
     save_gray("dir/b.png");
     EXPECT_EQ(run({"dir", "--resume"}).code, output_failed);
     const Outcome outcome = run({"dir"});
     EXPECT_EQ(outcome.code, all_done);
-    EXPECT_TRUE(contains(outcome.err, "holds an interrupted run")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "the interrupted run there is replaced")) << outcome.err;
     EXPECT_EQ(files_below("gpuhist-out"), (Names{"dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
 }
 
@@ -173,8 +175,7 @@ TEST_F(Directory, ValuesThatAreNoMoreThereCannotBeResumed) {
     again.push_back("--resume");
     const Outcome outcome = run(again);
     EXPECT_EQ(outcome.code, output_failed);
-    EXPECT_TRUE(contains(outcome.err, "out/gpuhist.values.partial: is not what the checkpoint says of it"))
-        << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "out/gpuhist.values.partial: differs from the checkpoint")) << outcome.err;
     EXPECT_EQ(run(words).code, all_done);
     EXPECT_TRUE(contents("out") == expected);
 }

@@ -32,7 +32,7 @@ class Manifests : public Directory {
         }
     }
 
-    void expect_refused(const Outcome& outcome, const std::string& what, int code = inputs_failed) const {
+    void expect_refused(const Outcome& outcome, const std::string& what, int code = data_refused) const {
         EXPECT_EQ(outcome.code, code);
         EXPECT_TRUE(contains(outcome.err, what)) << outcome.err;
     }
@@ -51,7 +51,7 @@ TEST_F(Manifests, WhatIsMeasuredOfThemIsThatOfTheirDirectories) {
     ASSERT_EQ(with(inputs, {"-q", "-o", "whole", "--group-by", "dir", "--write", "stats"}).code, inputs_failed);
     const Outcome made = with({"manifest", "-o", "m.jsonl"}, inputs);
     EXPECT_EQ(made.code, inputs_failed);
-    EXPECT_TRUE(contains(made.err, "empty: a directory without images")) << made.err;
+    EXPECT_TRUE(contains(made.err, "empty: the directory has no images")) << made.err;
     EXPECT_TRUE(contains(made.err, "m.jsonl: 65 inputs, ")) << made.err;
     save_gray("dir/later.png");  // is not listed again
     EXPECT_EQ(with({"--manifest", "m.jsonl", "-q", "-o", "one"}, words).code, inputs_failed);
@@ -71,7 +71,8 @@ TEST_F(Manifests, WhatIsMeasuredOfThemIsThatOfTheirDirectories) {
     EXPECT_EQ(run({"merge", "-q", "-o", "again", "joined"}).code, inputs_failed);
     expect_same_files("again", "whole");
     expect_refused(run({"merge", "-q", "--shard", "8/8", "-o", "more", "parts"}), "of 7 shards no 8 can be made");
-    expect_refused(run({"merge", "-q", "--shard", "1/2", "-o", "parts", "parts"}), "cannot lie beside those");
+    expect_refused(run({"merge", "-q", "--shard", "1/2", "-o", "parts", "parts"}),
+                   "can't be in a directory of its parts");
     fs::remove(at("joined/part-2-of-3.json"));
     expect_refused(run({"merge", "-q", "joined"}), "these are missing: 2");
 }
@@ -113,13 +114,31 @@ TEST_F(Manifests, LinesOfOthersNeedNoMoreThanAPath) {
     EXPECT_EQ(read_text(at("again.jsonl")), read_text(at("m.jsonl")));
     for (const auto& [line, what] : {std::pair("{\"path\":\"b.png\"", "lines: line 2: no JSON"),
                                      {"[]", "lines: line 2: 'path' is missing"},
-                                     {"{\"path\":\"\"}", "lines: line 2/path: this is no path"},
+                                     {"{\"path\":\"\"}", "lines: line 2/path: not a path"},
                                      {"{\"path\":\"b\",\"size\":1}", "lines: line 2: 'size' does not belong here"},
-                                     {"{\"path\":\"b\",\"bytes\":-1}", "lines: line 2/bytes: a whole number is wanted"},
+                                     {"{\"path\":\"b\",\"bytes\":-1}", "lines: line 2/bytes: expected a whole number"},
                                      {"{\"path\":\"b\",\"name\":\"../b\"}", "lines: line 2/name: a name is a path"}}) {
         write_text(at("lines"), "{\"path\":\"a.png\"}\n" + std::string(line) + "\n");
         expect_refused(run({"manifest", "--lines", "lines", "-o", "bad.jsonl"}), what);
         EXPECT_FALSE(fs::exists(at("bad.jsonl")));
+    }
+}
+
+TEST_F(Manifests, MasksBesideInputsAreListed) {
+    for (const char* name : {"dir/a.tif", "dir/b.tif", "mask.tif"}) save_gray(name);
+    fs::copy_file(at("mask.tif"), at("dir/a.tif.msk"));
+    ASSERT_EQ(run({"manifest", "dir", "-q", "-o", "m.jsonl"}).code, all_done);
+    const std::string lines = read_text(at("m.jsonl")), bytes = std::to_string(fs::file_size(at("mask.tif")));
+    EXPECT_TRUE(contains(lines, "\"mask_bytes\":" + bytes + ",\"mask_modified\":")) << lines;
+    EXPECT_EQ(lines.find("mask_bytes"), lines.rfind("mask_bytes"));  // of the one that has a mask
+    ASSERT_EQ(run({"--manifest", "m.jsonl", "-q", "--write", "stats", "-o", "out"}).code, all_done);
+    write_text(at("dir/a.tif.msk"), read_text(at("dir/a.tif.msk")) + " ");
+    for (const bool gone : {false, true}) {
+        if (gone) fs::remove(at("dir/a.tif.msk"));
+        EXPECT_EQ(run({"--manifest", "m.jsonl", "-q", "--write", "stats", "-o", "out"}).code, inputs_failed);
+        EXPECT_TRUE(contains(read_text(at("out/errors.csv")), "was changed after it was listed: its mask has "));
+        EXPECT_FALSE(contains(read_text(at("out/stats.csv")), "dir/a.tif"));
+        EXPECT_TRUE(contains(read_text(at("out/stats.csv")), "dir/b.tif"));
     }
 }
 
@@ -131,7 +150,7 @@ TEST_F(Manifests, FilesThatAreNotAsListedAreErrorsOfTheirOwn) {
     EXPECT_EQ(run({"--manifest", "m.jsonl", "-q", "-o", "out"}).code, inputs_failed);
     const std::string errors = read_text(at("out/errors.csv")), stats = read_text(at("out/stats.csv"));
     EXPECT_TRUE(contains(errors, "dir/a.png,missing,")) << errors;
-    EXPECT_TRUE(contains(errors, "dir/b.png,unreadable,\"changed since it was listed: it has ")) << errors;
+    EXPECT_TRUE(contains(errors, "dir/b.png,unreadable,\"was changed after it was listed: it has ")) << errors;
     EXPECT_EQ(paths(stats), Names{"dir/c.png"});
 }
 
@@ -146,19 +165,19 @@ TEST_F(Manifests, ChangedOnesAreRefused) {
     };
     std::string other = text;
     other[other.find("dir/0") + 4] = 'x';
-    expect_refused(measure(other), "changed.jsonl: it was changed since it was made: the checksum");
+    expect_refused(measure(other), "changed.jsonl: it was changed after it was made: the checksum");
     expect_refused(measure(text.substr(text.find('\n') + 1)),
-                   "changed.jsonl: it was changed since it was made: it has");
-    expect_refused(measure(text.substr(0, text.rfind('\n', text.size() - 2) + 1)), "this is no whole manifest");
+                   "changed.jsonl: it was changed after it was made: it has");
+    expect_refused(measure(text.substr(0, text.rfind('\n', text.size() - 2) + 1)), "not a complete manifest");
     expect_refused(measure(text.substr(0, text.size() - 5)), "its checksum is missing");
-    expect_refused(measure(""), "this is no whole manifest");
+    expect_refused(measure(""), "not a complete manifest");
     expect_refused(run({"--manifest", "none.jsonl"}), "none.jsonl: cannot be read");
     EXPECT_FALSE(fs::exists(at("changed")));
 
     // Lines are all there, each once.
     const std::string second = read_text(at("parts/part-2-of-3.json"));
-    for (const auto& [lines, what] : {std::pair("[3,5]", "line 6 of their manifest is to follow, but line 7 does"),
-                                      {"[2,6]", "line 4 of their manifest is to follow, but line 3 does"}}) {
+    for (const auto& [lines, what] : {std::pair("[3,5]", "line 6 of their manifest should follow, but line 7 does"),
+                                      {"[2,6]", "line 4 of their manifest should follow, but line 3 does"}}) {
         std::string forged = second;
         forged.replace(forged.find("\"lines\":[3,6]") + 8, 5, lines);
         write_text(at("parts/part-2-of-3.json"), test::resealed(forged));
@@ -208,16 +227,16 @@ TEST_F(Manifests, WordsThatDoNotGoTogetherAreRefused) {
     const auto refused = [&](const Names& words, const std::string& what) {
         expect_refused(run(words), what, usage_error);
     };
-    refused({"dir", "--manifest", "m.jsonl"}, "--manifest names the inputs: name no others");
-    refused({"--files-from", "list", "--manifest", "m.jsonl"}, "--manifest names the inputs: name no others");
-    refused({"--manifest", "m.jsonl", "--exclude", "a"}, "--exclude is about directories, and none is given");
+    refused({"dir", "--manifest", "m.jsonl"}, "--manifest already names the inputs: give no others");
+    refused({"--files-from", "list", "--manifest", "m.jsonl"}, "--manifest already names the inputs: give no others");
+    refused({"--manifest", "m.jsonl", "--exclude", "a"}, "--exclude applies to directories, but no input is one");
     refused({"manifest"}, "no input: name images");
-    refused({"manifest", "dir", "--files-from", "list"}, "--files-from names the inputs");
-    refused({"manifest", "dir", "-0"}, "--null is about the names that --files-from reads");
-    refused({"manifest", "dir", "--lines", "l"}, "--lines names the inputs: name no others");
-    refused({"manifest", "--lines", "l", "--exclude", "a"}, "--exclude is about a list that --lines has made");
-    refused({"manifest", "-", "-o", "m.jsonl"}, "standard input is there once");
-    expect_refused(run({"manifest", "dir", "-o", "mine"}), "mine: not written, gpuhist did not write", output_failed);
+    refused({"manifest", "dir", "--files-from", "list"}, "--files-from already names the inputs");
+    refused({"manifest", "dir", "-0"}, "--null applies to names that --files-from reads");
+    refused({"manifest", "dir", "--lines", "l"}, "--lines already names the inputs: give no others");
+    refused({"manifest", "--lines", "l", "--exclude", "a"}, "--exclude has no effect with --lines");
+    refused({"manifest", "-", "-o", "m.jsonl"}, "other processes can't read this standard input");
+    expect_refused(run({"manifest", "dir", "-o", "mine"}), "mine: not written: gpuhist did not write", output_failed);
     EXPECT_EQ(run({"manifest", "dir", "-q", "-o", "mine", "--force"}).code, all_done);
     EXPECT_EQ(run({"manifest", "dir", "-q", "-o", "mine"}).code, all_done);
     EXPECT_EQ(run({"--manifest", "mine", "-q", "--dry-run"}).out, "dir/a.png\n");
@@ -268,7 +287,7 @@ TEST_F(Manifests, RangesWeighTheSameAndBlocksAreReadAlone) {
 }
 
 TEST_F(Manifests, LinesReadBackAsTheyWere) {
-    io::ListedInput input{"a\xff\"\n.png", "b\xff", "c", 5, 1'795'717'200'123'456'789, "e\"tag", std::nullopt};
+    io::ListedInput input{"a\xff\"\n.png", "b\xff", "c", 5, 1'795'717'200'123'456'789, "e\"tag", std::nullopt, 7, 8};
     const auto back = [](const io::ListedInput& one) { return io::parse_manifest_line(io::manifest_line(one), "m"); };
     io::ListedInput same = back(input);
     EXPECT_EQ(same.path, input.path);
@@ -277,6 +296,8 @@ TEST_F(Manifests, LinesReadBackAsTheyWere) {
     EXPECT_EQ(same.bytes, input.bytes);
     EXPECT_EQ(same.modified, input.modified);
     EXPECT_EQ(same.etag, input.etag);
+    EXPECT_EQ(same.mask_bytes, input.mask_bytes);
+    EXPECT_EQ(same.mask_modified, input.mask_modified);
     EXPECT_FALSE(same.failure);
     for (int kind = 0; kind <= static_cast<int>(IoError::Kind::no_space); ++kind) {
         input.failure = IoError("a: why", static_cast<IoError::Kind>(kind));

@@ -353,8 +353,8 @@ TEST_F(Directory, WhatIsNotCopiedInStripsSaysWhy) {
         return outcome.err;
     };
     const std::string err = failure({"--normalize", "minmax", "--size", "100"});
-    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (a normalized copy is made "
-                       "of it, and that is to be made smaller)"),
+    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (its normalized copy is "
+                       "to be made smaller)"),
               err.npos)
         << err;
 }

@@ -38,10 +38,10 @@ namespace fs = std::filesystem;
 using namespace gpuhist;
 using test::read_text, test::write_text;
 
-const std::string gray_among_colors = ": 4 gray images are counted as R = G = B in \"normalize\"\n";
+const std::string gray_among_colors = ": 4 gray images are treated as R = G = B in \"normalize\"\n";
 const std::string several_whites =
-    "u16: images have several whites: white, mean_01, std_01 and clipped_high are empty; --white V gives one\n";
-constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4;
+    "u16: images have different values of white: white, mean_01, std_01 and clipped_high are empty; give --white V\n";
+constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4, data_refused = 65;
 
 struct Outcome {
     int code = -1;
@@ -191,7 +191,7 @@ class Merge : public testing::Test {
 
     void expect_refused(const std::vector<std::string>& arguments, const std::string& message) const {
         const Outcome outcome = merge(arguments);
-        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.code, data_refused);
         EXPECT_EQ(outcome.out, "");
         EXPECT_EQ(outcome.err, "gpuhist: " + message + "\n");
         EXPECT_FALSE(fs::exists(at("gpuhist-out")));
@@ -242,15 +242,14 @@ TEST_F(Merge, HoweverTheSetWasCut) {
         EXPECT_EQ(outcome.code, inputs_failed);
         EXPECT_EQ(outcome.err, "gpuhist: u8" + gray_among_colors + "gpuhist: " + several_whites + "gpuhist: u16" +
                                    gray_among_colors + "gpuhist: f32" + gray_among_colors +
-                                   "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
+                                   "gpuhist: 20 inputs failed when the parts ran: see out/errors.csv\n");
         EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + (parts == 1 ? " shard" : " shards") +
                                    ", 60 inputs, 20 errors\nwrote  out/dataset.csv dataset.histogram.png dataset.json "
                                    "errors.csv stats.csv and 2 pictures of groups: DIR/dataset.histogram.png\n");
         expect_single_run(inputs, "out");
     }
     write_shard(inputs, 1, 1, "quiet");
-    EXPECT_EQ(merge({"-q", "quiet"}).err,
-              "gpuhist: 20 inputs failed when the shards ran: see gpuhist-out/errors.csv\n");
+    EXPECT_EQ(merge({"-q", "quiet"}).err, "gpuhist: 20 inputs failed when the parts ran: see gpuhist-out/errors.csv\n");
 }
 
 TEST_F(Merge, FilesOfOthersAreReplacedByForce) {
@@ -279,7 +278,7 @@ TEST_F(Merge, APartThatRanTwiceIsFine) {
     write_shard(made_inputs(7), 2, 3, "again");
     const Outcome outcome = merge({"1", "2", "3", "again", "2", "-q"});
     EXPECT_EQ(outcome.code, inputs_failed);
-    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the shards ran: see gpuhist-out/errors.csv\n");
+    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the parts ran: see gpuhist-out/errors.csv\n");
     EXPECT_EQ(outcome.out, "");
     expect_single_run(made_inputs(7), "gpuhist-out");
 }
@@ -338,10 +337,10 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     fs::rename(at("2/part-2-of-3.json"), at("2/part-1-of-3.json"));
     expect_refused({"2"}, "2/part-1-of-3.json: this is part-2-of-3.json under another name");
     write_text(at("2/part-1-of-3.json"), "{");
-    EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
+    EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: not a part file: ", 0), 0U);
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
-    change("2/part-2-of-3.json", "gpuhist part 11", "gpuhist part 10");
+    change("2/part-2-of-3.json", "gpuhist part 13", "gpuhist part 10");
     EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 10', which another version of gpuhist wrote"),
               std::string::npos);
 }
@@ -355,7 +354,7 @@ TEST_F(Merge, PoolsThatAreNotThoseOfTheRowsAreRefused) {
         damage(json);
         write_text(at(file), test::resealed(json.dump()));
         const Outcome outcome = merge({"1", "2", "3"});
-        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.code, data_refused);
         EXPECT_EQ(outcome.err.rfind("gpuhist: " + file + ": " + message, 0), 0U) << outcome.err;
         EXPECT_FALSE(fs::exists(at("gpuhist-out")));
     };
@@ -364,24 +363,29 @@ TEST_F(Merge, PoolsThatAreNotThoseOfTheRowsAreRefused) {
     const auto first = [](auto& json, std::size_t group) -> auto& {
         return json["groups"][group]["pool"][0]["channels"][0];
     };
-    with([&](auto& json) { first(json, 1)["images"] = 2; }, groups + "u8 gray: images 2 and 1");
+    const auto twice = [&](auto& json, std::size_t group) {
+        auto& images = json["groups"][group]["pool"][0]["images"];
+        images = images.template get<int>() + 1;
+        first(json, group)["images"] = 2;
+    };
+    with([&](auto& json) { twice(json, 1); }, groups + "u8 gray: images 2 and 1");
     with(
         [&](auto& json) {
             json["options"]["--group-by"] = "dir";
             json["groups"].erase(1);
         },
-        groups + "u8 gray: images 0 and 1");
+        groups + "u8 blue: images 0 and 1");
     with(
         [&](auto& json) {
             json["groups"].erase(1);
-            first(json, 0)["images"] = 2;
+            twice(json, 0);
         },
         rows + "u8 gray: images 1 and 2");
     with(
         [&](auto& json) {
             for (auto& group : json["groups"]) group["pool"] = nlohmann::ordered_json::array();
         },
-        rows + "u8 gray: images 1 and 0");
+        rows + "u8 blue: images 1 and 0");
     with(
         [&](auto& json) {
             for (auto& group : json["groups"]) group["pool"][0]["channels"][0]["counts"].back()[0] = 255;
@@ -412,7 +416,7 @@ TEST_F(Merge, DamageIsRefusedOrHarmless) {
         for (std::size_t round = 0; round < rounds; ++round) {
             write_text(at(name), test::damaged(whole, random));
             const Outcome outcome = merge({"-q", "-o", "out", "1", "2", "3"});
-            EXPECT_EQ(outcome.code, inputs_failed);
+            EXPECT_EQ(outcome.code, data_refused);
             refused += !fs::exists(at("out"));
             fs::remove_all(at("out"));
         }
@@ -420,6 +424,15 @@ TEST_F(Merge, DamageIsRefusedOrHarmless) {
     }
     EXPECT_EQ(refused, 2 * rounds);
     ASSERT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
+    for (const auto& [name, bytes] : good) EXPECT_TRUE(read_text(at("out/" + name)) == bytes) << name;
+
+    // Earlier results stay, and are called so.
+    fs::remove(at("2/part-2-of-3.json"));
+    const Outcome outcome = merge({"-q", "-o", "out", "1", "2", "3"});
+    EXPECT_EQ(outcome.code, data_refused);
+    EXPECT_NE(outcome.err.find("gpuhist: out: nothing was written: the results there are from an earlier run\n"),
+              std::string::npos)
+        << outcome.err;
     for (const auto& [name, bytes] : good) EXPECT_TRUE(read_text(at("out/" + name)) == bytes) << name;
 }
 
@@ -454,7 +467,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,errors,", "\n3,error,",
          "4: the row does not start with the input's index and 'stats', 'regions', 'quality' or 'errors'");
-    with("1", "\n3,errors,", "\n3,stats,", "4: this is no row of stats.csv");
+    with("1", "\n3,errors,", "\n3,stats,", "4: not a row of stats.csv");
     write_three();
     change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
     expect_line("1", "17: 1 rows of errors, but the shard file says 2");
@@ -488,7 +501,7 @@ TEST_F(Merge, UsageIsExplained) {
         EXPECT_EQ(outcome.code, usage_error);
         EXPECT_EQ(outcome.err, "gpuhist: " + message + "\nSee gpuhist --help.\n");
     };
-    usage({}, "merge: no directory: name those that hold the part files");
+    usage({}, "merge: no directory: name the directories that hold the part files");
     usage({""}, "merge: the name of a directory is empty");
     usage({"-o", "", "x"}, "merge: the name of a directory is empty");
     usage({"x", "--bins", "3"}, "'merge' has no option '--bins'");

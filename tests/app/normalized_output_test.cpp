@@ -189,7 +189,7 @@ TEST_F(Directory, DepthAndSizeGiveTheSameFilesHoweverTheyAreMade) {
     ASSERT_LE(run({"set", "-q", "--write", "stats,normalized", "--size", "9", "-o", "parts", "--shard", "1/2"}).code,
               inputs_failed);
     const Outcome mixed = run({"merge", "-q", "-o", "again", "parts"});
-    EXPECT_EQ(mixed.code, inputs_failed);
+    EXPECT_EQ(mixed.code, data_refused);
     EXPECT_TRUE(contains(mixed.err, "--depth is ")) << mixed.err;
 }
 
@@ -230,6 +230,37 @@ TEST_F(Directory, DepthIsKeptInTables) {
         << real.err;
 }
 
+TEST_F(Directory, AnImageThatCannotHaveACopyIsUnsupportedAndMeasured) {
+    write_text(at("five.pam"), "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 5\nMAXVAL 255\nTUPLTYPE OTHER\nENDHDR\nabcdefghij");
+    save("set/1.png", make_image(20, 30, CV_8UC1));
+    save("set/2.png", make_image(20, 30, CV_8UC1));
+    ASSERT_EQ(run({"set", "-q", "--write", "stats", "--lut-out", "t.csv", "-o", "first"}).code, all_done);
+    fs::copy_file(at("five.pam"), at("set/3.pam"));
+    save("set/4.png", make_image(20, 30, CV_16UC1));
+    const std::string five =
+        "equalize can't use one table for all bands, because they have no luma: give --channels separate";
+
+    Outcome outcome = run({"five.pam", "-q", "--normalize", "equalize", "--write", "stats,normalized", "-o", "one"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: five.pam: " + five + "\n");
+    EXPECT_EQ(table(read_text(at("one/stats.csv"))).size(), 6u);
+
+    outcome = run({"set", "-q", "--normalize", "equalize", "--write", "stats,normalized", "-o", "many"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: set/3.pam: " + five + "\n");
+    EXPECT_TRUE(contains(read_text(at("many/errors.csv")), "set/3.pam,unsupported,"))
+        << read_text(at("many/errors.csv"));
+    EXPECT_EQ(table(read_text(at("many/stats.csv"))).size(), 9u);
+
+    outcome = run({"set", "-q", "--lut-in", "t.csv", "--write", "stats,normalized", "-o", "tables"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_EQ(outcome.err,
+              "gpuhist: set/3.pam: lookup tables don't exist for bands\n"
+              "gpuhist: set/4.png: lookup tables don't exist for u16 images\n");
+    EXPECT_EQ(table(read_text(at("tables/stats.csv"))).size(), 9u);
+    EXPECT_EQ(table(read_text(at("tables/errors.csv"))).size(), 2u);
+}
+
 TEST_F(Command, DepthAndSizeWithoutEffectAreRefused) {
     save("x.png", make_image(8, 8, CV_16UC1));
     const auto said = [&](std::vector<std::string> words) {
@@ -239,10 +270,10 @@ TEST_F(Command, DepthAndSizeWithoutEffectAreRefused) {
         return outcome.err;
     };
     EXPECT_TRUE(contains(said({"--depth", "u8", "--normalize", "zscore"}),
-                         "--depth u8 does not go with --normalize zscore, which writes floats"));
-    EXPECT_TRUE(contains(said({"--depth", "u8", "--write", "stats"}), "--depth is about the normalized image"));
-    EXPECT_TRUE(contains(said({"--size", "8", "--write", "stats"}), "--size is about the normalized image"));
-    EXPECT_TRUE(contains(said({"--depth", "8"}), "'8' is none of u8, s8, u16, s16, u32, s32, f16, f32, f64"));
+                         "--depth u8 can't be combined with --normalize zscore, which writes floats"));
+    EXPECT_TRUE(contains(said({"--depth", "u8", "--write", "stats"}), "--depth applies to the normalized copy"));
+    EXPECT_TRUE(contains(said({"--size", "8", "--write", "stats"}), "--size applies to the normalized copy"));
+    EXPECT_TRUE(contains(said({"--depth", "8"}), "'8' is not one of u8, s8, u16, s16, u32, s32, f16, f32, f64"));
     said({"--size", "0"});
     EXPECT_EQ(run({"x.png", "-q", "--depth", "f32", "--normalize", "zscore"}).code, all_done);
 }
@@ -250,7 +281,7 @@ TEST_F(Command, DepthAndSizeWithoutEffectAreRefused) {
 TEST_F(Command, AnUnchangedCopyOfAnotherDepthIsCalledThat) {
     save("x.png", cv::Mat(4, 4, CV_16UC1, cv::Scalar(1000)));
     const Outcome outcome = run({"x.png", "--write", "normalized", "--depth", "u8"});
-    EXPECT_TRUE(contains(outcome.err, "x.png: its normalized copy is unchanged but for its depth: it has one value"))
+    EXPECT_TRUE(contains(outcome.err, "x.png: its normalized copy is unchanged except for its depth: it has one value"))
         << outcome.err;
     const cv::Mat copy = load("gpuhist-out/x.png.normalized.png");
     EXPECT_EQ(cv::norm(copy, cv::Mat(4, 4, CV_8UC1, cv::Scalar(4)), cv::NORM_INF), 0);
@@ -282,6 +313,130 @@ TEST_F(Command, SizeLetsTransparentColorsCountForNothing) {
     ASSERT_EQ(copy.size(), cv::Size(2, 1));
     EXPECT_EQ(copy.at<cv::Vec4b>(0, 0), cv::Vec4b(10, 240, 0, 128));
     EXPECT_EQ(copy.at<cv::Vec4b>(0, 1), cv::Vec4b(10, 240, 0, 128));
+}
+
+cv::Mat copy_in(const fs::path& file) {
+    return gpuhist::test::read_picture(file);
+}
+
+TEST_F(Command, NodataNeverPassesThroughATable) {
+    const cv::Mat heights = (cv::Mat_<float>(2, 4) << 5, 5, 7, -9999, 5, 5, 7, -9999);
+    save("dem.pfm", heights);
+    const auto copy_by = [&](Names words) {
+        words.insert(words.begin(), {"dem.pfm", "-q", "--nodata", "-9999", "--write", "normalized", "--force"});
+        EXPECT_EQ(run(words).code, all_done);
+        const bool floats = fs::exists(at("gpuhist-out/dem.pfm.normalized.tiff"));
+        const fs::path file = at(std::string("gpuhist-out/dem.pfm.normalized.") + (floats ? "tiff" : "png"));
+        cv::Mat copy = copy_in(file).row(0).clone();
+        fs::remove(file);
+        copy.convertTo(copy, CV_64F);
+        return std::vector<double>(copy.begin<double>(), copy.end<double>());
+    };
+    using List = std::vector<double>;
+    EXPECT_EQ(copy_by({}), (List{0, 0, 1, -9999}));
+    EXPECT_EQ(copy_by({"--fill", "-1"}), (List{0, 0, 1, -1}));
+    EXPECT_TRUE(std::isnan(copy_by({"--fill", "nan"})[3]));
+    EXPECT_TRUE(std::isnan(copy_by({"--depth", "f64"})[3]));
+    EXPECT_EQ(copy_by({"--depth", "u8"}), (List{0, 0, 255, 0}));
+    EXPECT_EQ(copy_by({"--depth", "u8", "--fill", "0"}), (List{1, 1, 255, 0}));
+    EXPECT_EQ(copy_by({"--depth", "u8", "--fill", "255"}), (List{0, 0, 254, 255}));
+    EXPECT_EQ(copy_by({"--depth", "u8", "--size", "2"}), (List{0, 255}));
+    EXPECT_EQ(copy_by({"--depth", "u8", "--size", "2", "--fill", "0"}), (List{1, 255}));
+    EXPECT_EQ(copy_by({"--size", "2", "--nodata", "7"}), (List{5, 7}));  // one value, and nothing but nodata
+}
+
+TEST_F(Command, AStretchByARegionGoesForTheWholeImage) {
+    const cv::Mat image = (cv::Mat_<std::uint8_t>(1, 4) << 10, 20, 15, 15),
+                  mask = (cv::Mat_<std::uint8_t>(1, 4) << 1, 1, 0, 0);
+    save("x.png", image);
+    save("mask.png", mask);
+    const auto copy_by = [&](Names words) {
+        words.insert(words.begin(), {"x.png", "-q", "--mask", "mask.png", "--write", "normalized"});
+        EXPECT_EQ(run(words).code, all_done);
+        const cv::Mat copy = copy_in(at("gpuhist-out/x.png.normalized.png"));
+        return std::vector<int>(copy.begin<std::uint8_t>(), copy.end<std::uint8_t>());
+    };
+    EXPECT_EQ(copy_by({}), (std::vector<int>{0, 255, 128, 128}));
+    EXPECT_EQ(copy_by({"--size", "2"}), (std::vector<int>{128, 128}));
+    EXPECT_EQ(copy_by({"--apply-to", "valid"}), (std::vector<int>{0, 255, 15, 15}));
+    EXPECT_EQ(copy_by({"--apply-to", "valid", "--size", "2"}), (std::vector<int>{128, 15}));
+    EXPECT_EQ(copy_by({"--fill", "255"}), (std::vector<int>{0, 254, 127, 127}));
+}
+
+TEST_F(Directory, FillIsKeptInTablesAndHasToBeHeld) {
+    for (int i = 0; i < 3; ++i) {
+        cv::Mat image(20, 30, CV_16UC1);
+        cv::randu(image, 900 * i, 3000);
+        image.row(0).setTo(0);
+        save("set/" + std::to_string(i) + ".png", image);
+        image.convertTo(image, CV_32F);
+        save("floats/" + std::to_string(i) + ".pfm", image);
+    }
+    for (const std::string set : {"set", "floats"}) {
+        const Names words{set, "-q", "--nodata", "0", "--depth", "u8"};
+        const auto with = [&](Names more) {
+            more.insert(more.begin(), words.begin(), words.end());
+            return run(more);
+        };
+        ASSERT_EQ(with({"--fill", "0", "--link", "dataset", "--lut-out", "to8.csv", "-o", "linked"}).code, all_done);
+        EXPECT_TRUE(contains(read_text(at("to8.csv")), ", copies u8, fill 0\n"));
+        cv::Mat copy = copy_in(at("linked/1." + std::string(set == "set" ? "png" : "pfm") + ".normalized.png"));
+        EXPECT_EQ(cv::countNonZero(copy), 19 * 30);
+        ASSERT_EQ(with({"--lut-in", "to8.csv", "-o", "again"}).code, all_done);
+        expect_same_files("again", "linked");
+        ASSERT_EQ(with({"--lut-in", "to8.csv", "--fill", "0", "-o", "again"}).code, all_done);
+        expect_same_files("again", "linked");
+        const Outcome other = with({"--lut-in", "to8.csv", "--fill", "255", "-o", "again"});
+        if (set == "floats") {  // its numbers are for any
+            EXPECT_EQ(other.code, all_done) << other.err;
+        } else {
+            EXPECT_EQ(other.code, usage_error);
+            EXPECT_TRUE(contains(other.err,
+                                 "to8.csv: its minmax table of u16 images keeps another value for nodata: "
+                                 "leave out --fill, or make the table with --fill 255"))
+                << other.err;
+        }
+        for (const char* directory : {"linked", "again"}) fs::remove_all(at(directory));
+    }
+    for (const char* part : {"1/2", "2/2"}) {
+        const char* const fill = part[0] == '1' ? "0" : "65535";
+        ASSERT_EQ(
+            run({"set", "-q", "--fill", fill, "--write", "stats,normalized", "-o", "parts", "--shard", part}).code,
+            all_done);
+    }
+    const Outcome mixed = run({"merge", "-q", "-o", "merged", "parts"});
+    EXPECT_EQ(mixed.code, data_refused);
+    EXPECT_TRUE(contains(mixed.err, "--fill is ")) << mixed.err;
+}
+
+TEST_F(Directory, FillThatACopyDoesNotHoldIsRefusedByName) {
+    save("x.png", make_image(8, 8, CV_16UC1));
+    save("set/1.png", make_image(20, 30, CV_8UC1));
+    save("set/2.png", make_image(20, 30, CV_16UC1));
+    const auto said = [&](Names words) {
+        words.insert(words.begin(), "x.png");
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, usage_error) << outcome.err;
+        return outcome.err;
+    };
+    EXPECT_TRUE(contains(said({"--fill", "7", "--depth", "u8"}),
+                         "--fill: nodata in copies of u8 is their lowest or highest value, 0 or 255, and not 7"));
+    EXPECT_TRUE(contains(said({"--fill", "x"}), "'x' is neither a number nor nan"));
+    EXPECT_TRUE(contains(said({"--fill", "0", "--write", "stats"}), "--fill applies to the normalized copy"));
+    for (const Names& more : {Names{}, Names{"--link", "dataset"}}) {
+        Names words{"set", "-q", "--fill", "255", "--write", "stats,normalized", "-o", "out"};
+        words.insert(words.end(), more.begin(), more.end());
+        if (!more.empty()) fs::remove(at("set/1.png"));
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.err,
+                  "gpuhist: set/2.png: --fill: nodata in copies of u16 is their lowest or highest value, 0 "
+                  "or 65535, and not 255\n");
+        EXPECT_TRUE(contains(read_text(at("out/errors.csv")), "set/2.png,unsupported,"));
+        EXPECT_TRUE(contains(read_text(at("out/stats.csv")), "set/2.png,"));
+        EXPECT_EQ(fs::exists(at("out/1.png.normalized.png")), more.empty());
+        fs::remove_all(at("out"));
+    }
 }
 
 }  // namespace

@@ -86,10 +86,11 @@ wrote  gpuhist-out/dataset.csv dataset.histogram.png dataset.json errors.csv sta
     ASSERT_FALSE(said.empty());
     EXPECT_EQ(said.back().rfind("gpuhist: 5 inputs, 2 errors (1 truncated, 1 unsupported), ", 0), 0U) << said.back();
     said.pop_back();
-    EXPECT_EQ(said, (Names{"gpuhist: train/cats/cut.png: truncated: the PNG ends inside a chunk (at byte 33)",
-                           "gpuhist: train/dogs/page.jpg: not an image: the file begins with text",
-                           "gpuhist: train/dogs/gone.jpg: a link that leads nowhere",
-                           "gpuhist: train/dogs/2.jpg: by its name a JPEG, by its bytes a PNG, which it is read as"}));
+    EXPECT_EQ(said,
+              (Names{"gpuhist: train/cats/cut.png: truncated: the PNG ends inside a chunk (at byte 33)",
+                     "gpuhist: train/dogs/page.jpg: not an image: the file begins with text",
+                     "gpuhist: train/dogs/gone.jpg: a broken link",
+                     "gpuhist: train/dogs/2.jpg: named like a JPEG, but read as a PNG, according to its content"}));
     EXPECT_EQ(read_text(at("gpuhist-out/errors.csv")),
               "path,kind,message\n"
               "train/cats/cut.png,truncated,truncated: the PNG ends inside a chunk (at byte 33)\n"
@@ -148,11 +149,11 @@ TEST_F(Notes, InputsOtherThanExpectedAreCountedOnce) {
     save("set/8.png", cv::Mat(2, 2, CV_8UC3, cv::Scalar(1, 2, 3)));
     const std::string bad = "gpuhist: set/4.png: not an image: the file begins with text";
     const Names expected{
-        "gpuhist: set/1.jpg: by its name a JPEG, by its bytes a PNG, which it is read as (and 1 more)",
-        "gpuhist: set/3.tif: the first of its 3 pages is measured (and 1 more)",
-        "gpuhist: u8: 5 gray images are counted as R = G = B in \"normalize\" (the first: set/0.png)",
-        "gpuhist: u16: 2 images hold data of 12 bits in 16, while mean_01, std_01 and clipped_high refer to 65535: "
-        "--white 4095 changes that (the first: set/6.png)"};
+        "gpuhist: set/1.jpg: named like a JPEG, but read as a PNG, according to its content (and 1 more)",
+        "gpuhist: set/3.tif: only the first of its 3 pages is measured (and 1 more)",
+        "gpuhist: u8: 5 gray images are treated as R = G = B in \"normalize\" (the first: set/0.png)",
+        "gpuhist: u16: 2 images hold 12-bit data in 16 bits, but mean_01, std_01 and clipped_high refer to 65535: "
+        "give --white 4095 (the first: set/6.png)"};
     Names whole = expected;
     whole.insert(whole.begin(), bad);
     EXPECT_EQ(notes({"set", "--threads", "1", "-o", "out"}, inputs_failed), whole);
@@ -166,23 +167,23 @@ TEST_F(Notes, InputsOtherThanExpectedAreCountedOnce) {
 
     for (const char* part : {"2/2", "1/2"}) run({"set", "-q", "-o", "parts", "--shard", part});
     Names merged = expected;
-    merged.push_back("gpuhist: 1 input failed when the shards ran: see merged/errors.csv");
+    merged.push_back("gpuhist: 1 input failed when the parts ran: see merged/errors.csv");
     EXPECT_EQ(notes({"merge", "parts", "-o", "merged"}, inputs_failed), merged);
 
     EXPECT_EQ(notes({"set/6.png", "--write", "stats"}),
-              Names{"gpuhist: set/6.png: data of 12 bits in 16, while mean_01, std_01 and clipped_high refer to 65535: "
-                    "--white 4095 changes that"});
+              Names{"gpuhist: set/6.png: 12-bit data in 16 bits, but mean_01, std_01 and clipped_high refer to 65535: "
+                    "give --white 4095"});
     EXPECT_EQ(notes({"set/6.png", "--write", "stats", "--white", "4095"}), Names{});
     EXPECT_EQ(notes({"set/1.jpg", "--write", "stats", "--white", "4095"}),
-              (Names{"gpuhist: set/1.jpg: by its name a JPEG, by its bytes a PNG, which it is read as",
-                     "gpuhist: set/1.jpg: its samples go up to 255, which --white is over"}));
+              (Names{"gpuhist: set/1.jpg: named like a JPEG, but read as a PNG, according to its content",
+                     "gpuhist: set/1.jpg: --white is above 255, the highest value of its type"}));
     cv::Mat shifted = deep * 16;
     for (int i = 0; i < 4; ++i)
         shifted.at<std::uint16_t>(i / 2, i % 2) = static_cast<std::uint16_t>(i == 3 ? 65520 : 16 * i);
     save("shifted.png", shifted);
     EXPECT_EQ(notes({"shifted.png", "--write", "stats"}),
-              Names{"gpuhist: shifted.png: 12-bit data in 16 bits, shifted left: they go up to 65520, while "
-                    "clipped_high, mean_01 and std_01 refer to 65535: --white 65520"});
+              Names{"gpuhist: shifted.png: 12-bit data in 16 bits, shifted left: the highest value is 65520, but "
+                    "clipped_high, mean_01 and std_01 refer to 65535: give --white 65520"});
 }
 
 TEST_F(Notes, LinksThatLeadNowhereAndGlobsThatMatchNothing) {
@@ -190,7 +191,7 @@ TEST_F(Notes, LinksThatLeadNowhereAndGlobsThatMatchNothing) {
     save_gray("set/sub/b.png");
     fs::create_symlink("nowhere", at("set/gone.png"));
     fs::create_symlink("gone.png", at("set/sub/x.png"));
-    const Names expected{"gpuhist: set/gone.png: a link that leads nowhere (and 1 more)",
+    const Names expected{"gpuhist: set/gone.png: a broken link (and 1 more)",
                          "gpuhist: --include '*.tif' matches nothing in the directories",
                          "gpuhist: --exclude 'thumbnail' matches nothing in the directories"};
     const Names words{"set", "--include", "*.png", "--include", "*.tif", "--include", "a*", "--exclude", "thumbnail"};
@@ -216,32 +217,32 @@ TEST_F(Notes, CopiesOfImagesThatFillTheirRange) {
         all.insert(all.end(), words.begin(), words.end());
         return notes(all);
     };
-    const std::string full = "its normalized copy is unchanged: it fills the range of its type already";
+    const std::string full = "its normalized copy is unchanged: it already fills the range of its type";
     EXPECT_EQ(said({"full.png"}), Names{"gpuhist: full.png: " + full});
     EXPECT_EQ(cv::norm(load("gpuhist-out/full.png.normalized.png"), load("full.png"), cv::NORM_INF), 0);
     EXPECT_EQ(said({"full.pfm"}), Names{"gpuhist: full.pfm: " + full});
     EXPECT_EQ(said({"part.png"}), Names{});
     EXPECT_EQ(said({"full.png", "--normalize", "zscore"}), Names{});
     EXPECT_EQ(said({"full.png", "--normalize", "percentile", "--percentiles", "0,100"}),
-              Names{"gpuhist: full.png: its normalized copy is unchanged: its percentiles are the ends of the type's "
-                    "range already"});
+              Names{"gpuhist: full.png: its normalized copy is unchanged: its percentiles already are the ends of the "
+                    "type's range"});
     EXPECT_EQ(said({"full.png", "full.pfm", "part.png"}), Names{"gpuhist: full.png: " + full + " (and 1 more)"});
     save("red.png", two_colors({0, 5, 6}, {255, 7, 8}));
     EXPECT_EQ(
         said({"red.png", "--channels", "separate"}),
-        Names{"gpuhist: red.png: its normalized copy is unchanged in red: it fills the range of its type already"});
+        Names{"gpuhist: red.png: its normalized copy is unchanged in red: it already fills the range of its type"});
 }
 
 TEST_F(Notes, OptionsWithoutEffect) {
     save_gray("set/a.png");
     save_gray("set/b.png", 3);
-    const std::string nothing = ": --resume has nothing to go on with";
+    const std::string nothing = ": --resume has nothing to continue";
     EXPECT_EQ(notes({"set", "-o", "out", "--resume"}), Names{"gpuhist: out: holds no interrupted run" + nothing});
     EXPECT_EQ(notes({"set", "-o", "out", "--resume"}),
-              Names{"gpuhist: out: holds a finished run, which is measured anew" + nothing});
+              Names{"gpuhist: out: holds a finished run, which is measured again" + nothing});
     EXPECT_EQ(notes({"set/a.png", "--write", "stats", "--resume", "--group-by", "dir"}),
-              (Names{"gpuhist: --group-by is about a set, and the input is one image",
-                     "gpuhist: --resume is about runs over several inputs, and the input is one image"}));
+              (Names{"gpuhist: --group-by needs a set, but the input is one image",
+                     "gpuhist: --resume needs several inputs, but the input is one image"}));
 }
 
 TEST_F(Notes, SeparateChannelsOfGrayImages) {
@@ -277,7 +278,7 @@ TEST_F(Notes, LinksToFollowThatAreNotThere) {
     fs::create_symlink("../other", at("set/link"));
     EXPECT_EQ(notes({"set", "--follow-links", "--write", "stats"}), Names{});
     EXPECT_TRUE(contains(run({"set", "--follow-links", "--no-recursive"}).err,
-                         "--follow-links enters directories in directories, which --no-recursive leaves out"));
+                         "--follow-links enters subdirectories, which --no-recursive leaves out"));
 }
 
 TEST_F(Notes, PicturesOfAnMpo) {
@@ -303,7 +304,7 @@ TEST_F(Notes, PicturesOfAnMpo) {
             "00020002000003E8000003E800000000");
     write_text(at("two.mpo.jpg"), jpeg.substr(0, 2) + mpf + jpeg.substr(2) + jpeg);
     EXPECT_EQ(notes({"two.mpo.jpg", "--write", "stats"}),
-              Names{"gpuhist: two.mpo.jpg: the first of its 2 pages is measured"});
+              Names{"gpuhist: two.mpo.jpg: only the first of its 2 pages is measured"});
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_F(Directory, ASecondDepthCannotBeLinked) {
     save("set/3.png", random_image(CV_16UC1, 0, 100));
     const Outcome outcome = run({"set", "--link", "dataset"});
     EXPECT_EQ(outcome.code, usage_error);
-    EXPECT_TRUE(contains(outcome.err, "set/2.png: is u16, the images before it are u8")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "set/2.png: is u16, but the images before it are u8")) << outcome.err;
     EXPECT_TRUE(contains(outcome.err, "--exclude")) << outcome.err;
     EXPECT_FALSE(contains(outcome.err, "3.png")) << outcome.err;
     EXPECT_EQ(files_below("gpuhist-out"), Names{});
@@ -135,6 +135,36 @@ TEST_F(Directory, GrayAmongColorsHasNoSeparateTables) {
     EXPECT_EQ(run({"gray", "-q", "--channels", "separate"}).code, all_done);  // each by itself
 }
 
+TEST_F(Directory, InputsThatChangeBetweenThePassesAreErrorsByName) {
+    for (int i = 0; i < 400; ++i) save_gray("set/" + std::to_string(i) + ".png", i % 200);
+    for (const char* name : {"set/x.png", "set/y.png", "set/z.png"}) save_gray(name, 5);
+    Names words{"set", "--link", "dataset", "--write", "stats,normalized", "-o", "out", "--checkpoint", "0.01"};
+    words.insert(words.end(), {"--engine", "cpu", "--threads", "1"});
+    Setting setting;
+    setting.signal = SIGTERM;
+    setting.after_file = "out/0.png.normalized.png";
+    ASSERT_EQ(run(words, setting).code, was_interrupted);
+    ASSERT_FALSE(fs::exists(at("out/x.png.normalized.png")));
+    save("set/w.png", make_image(9, 9, CV_8UC1));  // it has the place of an earlier one
+    fs::remove(at("set/y.png"));
+    save("set/z.png", make_image(9, 9, CV_8UC1));
+    words.emplace_back("--resume");
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, inputs_failed);
+    const std::string w = "did not exist in the first pass: it gets no copy",
+                      y = "is gone since the first pass: it gets no copy",
+                      z = "was changed after the first pass: it gets no copy";
+    for (const std::string& line : {"set/w.png: " + w, "set/y.png: " + y, "set/z.png: " + z})
+        EXPECT_TRUE(contains(outcome.err, "gpuhist: " + line + "\n")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "3 errors")) << outcome.err;
+    const auto errors = table(read_text(at("out/errors.csv")));
+    ASSERT_EQ(errors.size(), 3u);
+    EXPECT_TRUE(contains(read_text(at("out/errors.csv")), "set/y.png,missing,")) << read_text(at("out/errors.csv"));
+    EXPECT_TRUE(fs::exists(at("out/x.png.normalized.png")));
+    for (const char* name : {"w", "y", "z"})
+        EXPECT_FALSE(fs::exists(at("out/" + std::string(name) + ".png.normalized.png"))) << name;
+}
+
 TEST_F(Directory, BandsHaveNoTable) {
     const std::string bands = "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE OTHER\nENDHDR\nabcdef";
     save("set/1.png", random_image(CV_8UC3, 0, 100));
@@ -144,7 +174,7 @@ TEST_F(Directory, BandsHaveNoTable) {
     for (const auto& [set, copies] : {std::pair("set", 1), std::pair("bands", 0)}) {
         const Outcome outcome = run({set, "--link", "dataset", "-o", std::string("of ") + set});
         EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
-        EXPECT_TRUE(contains(outcome.err, "2.pam: there is no lookup table for bands")) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "2.pam: lookup tables don't exist for bands")) << outcome.err;
         const Names files = files_below(std::string("of ") + set);
         EXPECT_EQ(std::count(files.begin(), files.end(), "1.png.normalized.png"), copies);
         EXPECT_EQ(std::count(files.begin(), files.end(), "stats.csv"), 1);
@@ -177,7 +207,7 @@ TEST_F(Directory, TrainingNumbersCountGrayAsColors) {
 
         const Outcome outcome = run({"set", "--write", "stats"});
         ASSERT_EQ(outcome.code, all_done) << outcome.err;
-        EXPECT_TRUE(contains(outcome.err, "3 gray images are counted as R = G = B")) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "3 gray images are treated as R = G = B")) << outcome.err;
         const auto json = nlohmann::json::parse(read_text(at("gpuhist-out/dataset.json"))).at(0);
         for (std::size_t c = 0; c < 3; ++c) {
             const std::vector<double>& samples = all[2 - c];
@@ -194,7 +224,7 @@ TEST_F(Directory, TrainingNumbersCountGrayAsColors) {
         for (const char* part : {"1/2", "2/2"})
             ASSERT_EQ(run({"set", "-q", "--write", "stats", "--shard", part, "-o", "parts"}).code, all_done);
         const Outcome merged = run({"merge", "parts", "-o", "merged"});
-        EXPECT_TRUE(contains(merged.err, "3 gray images are counted as R = G = B")) << merged.err;
+        EXPECT_TRUE(contains(merged.err, "3 gray images are treated as R = G = B")) << merged.err;
         expect_same_files("merged", "gpuhist-out");
     }
 }

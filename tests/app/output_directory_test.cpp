@@ -3,8 +3,12 @@
 // Environment: GPUHIST_PROGRAM, the program.
 #include <sys/stat.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <future>
+#include <random>
 #include <regex>
+#include <thread>
 
 #include "support/directory.hpp"
 
@@ -65,7 +69,7 @@ TEST_F(OutputDirectory, AListOverwritesNoneOfItsInputs) {
     force.emplace_back("--force");
     const Outcome outcome = run(force, reads("a.png\na.png.normalized.png\n"));
     expect_code(output_failed, outcome);
-    expect_said(outcome, "a.png.normalized.png: not written, it is one of the inputs");
+    expect_said(outcome, "a.png.normalized.png: not written: it is one of the inputs");
     EXPECT_TRUE(read_text(at("a.png.normalized.png")) == before);
 }
 
@@ -77,7 +81,7 @@ TEST_F(OutputDirectory, ACopyThatAListNamesBehindItsImageIsAnInput) {
     save("a.png", picture(5));
     const Outcome outcome = run(words, reads("a.png\n./a.png.normalized.png\n"));
     expect_code(output_failed, outcome);
-    expect_said(outcome, "a.png.normalized.png: not written, it is one of the inputs");
+    expect_said(outcome, "a.png.normalized.png: not written: it is one of the inputs");
     EXPECT_TRUE(read_text(at("a.png.normalized.png")) == copy);
     expect_code(all_done, run(words, reads("a.png\n")));
     EXPECT_FALSE(read_text(at("a.png.normalized.png")) == copy);
@@ -122,7 +126,7 @@ TEST_F(OutputDirectory, InputsNamedAsFilesOfTheSetAreRefusedEvenByForce) {
     fs::create_hard_link(at("pictures/0.png"), at("other/stats.csv"));
     const Outcome outcome = run({"pictures/0.png", "pictures/dataset.histogram.png", "-o", "other", "--force"});
     expect_code(output_failed, outcome);
-    expect_said(outcome, "is an input");
+    expect_said(outcome, "it would replace inputs: stats.csv");
     EXPECT_TRUE(contents("pictures") == before);
 }
 
@@ -134,7 +138,7 @@ TEST_F(OutputDirectory, OfASingleImageTheNamesAreCheckedToo) {
     put("gpuhist-out/a.png.histogram.csv", "mine");
     const Outcome outcome = run({"a.png"});
     expect_code(output_failed, outcome);
-    expect_said(outcome, "a.png.histogram.csv: not written, gpuhist did not write the file there");
+    expect_said(outcome, "a.png.histogram.csv: not written: gpuhist did not write the file there");
     EXPECT_EQ(read_text(at("gpuhist-out/a.png.histogram.csv")), "mine");
     EXPECT_FALSE(contains(outcome.out, ".histogram.csv"));
     const Outcome forced = run({"a.png", "--force"});
@@ -174,14 +178,46 @@ TEST_F(OutputDirectory, TablesAreKeptInNoFileOfOthers) {
         if (force) all.emplace_back("--force");
         return run(all);
     };
-    expect_said(with("tables.csv"), "tables.csv: not written, gpuhist did not write the file there");
+    expect_said(with("tables.csv"), "tables.csv: not written: gpuhist did not write the file there");
     EXPECT_EQ(read_text(at("tables.csv")), "mine");
     EXPECT_FALSE(fs::exists(at("out")));
     const std::string input = read_text(at("dir/0.png"));
-    expect_said(with("dir/0.png", true), "dir/0.png: not written, it is one of the inputs");
+    expect_said(with("dir/0.png", true), "dir/0.png: not written: it is one of the inputs");
     EXPECT_TRUE(read_text(at("dir/0.png")) == input);
     expect_code(all_done, with("tables.csv", true));
     expect_code(all_done, with("tables.csv"));
+}
+
+TEST_F(OutputDirectory, WhoeverWritesFirstMakesTheDirectory) {
+    // Rows of more than a buffer's, which is written before the image's end, and files of every kind.
+    cv::Mat labels(120, 200, CV_16UC1);
+    for (int i = 0; i < 24000; ++i) labels.at<std::uint16_t>(i / 200, i % 200) = static_cast<std::uint16_t>(i / 8 + 1);
+    save("labels.png", labels);
+    for (const char* name : {"dir/a.png", "dir/b.png"}) save(name, make_image(200, 120, CV_8UC1));
+    const Names kinds{"stats", "histogram", "plot", "normalized"};
+    int made = 0;
+    for (unsigned set = 1; set < 16; ++set) {
+        std::string write;
+        for (unsigned kind = 0; kind < 4; ++kind)
+            if (set >> kind & 1) write += (write.empty() ? "" : ",") + kinds[kind];
+        const Names all{"-q", "--engine", "cpu", "--write", write};
+        for (Names words : {Names{"dir/a.png"}, Names{"dir"}, Names{"dir/a.png", "--format", "json"},
+                            Names{"dir", "--lut-out", "tables" + std::to_string(set) + "/below/t.csv"},
+                            Names{"dir", "--shard", "1/1"}, Names{"dir/a.png", "--shard", "1/1"}}) {
+            if (words.size() > 2 && words[1] == "--shard" && write != "stats") continue;
+            const std::string output = "new" + std::to_string(made++) + "/below";
+            words.insert(words.end(), all.begin(), all.end());
+            words.insert(words.end(), {"-o", output});
+            if (set % 2 == 1 || words[1] == "--format") words.insert(words.end(), {"--labels", "labels.png"});
+            const Outcome outcome = run(words);
+            EXPECT_EQ(outcome.err, "") << write;
+            expect_code(all_done, outcome);
+            EXPECT_GT(files_below(output).size(), 0u) << write;
+            for (const std::string& name : files_below(output)) EXPECT_FALSE(contains(name, ".partial")) << name;
+        }
+    }
+    ASSERT_EQ(run({"manifest", "-q", "dir", "-o", "lists/below/m.jsonl"}).code, all_done);
+    ASSERT_EQ(run({"merge", "-q", "new4/below", "-o", "new99/below"}).code, all_done);
 }
 
 // -------------------------------------------------------------------------------------------------- gpuhist's files
@@ -206,7 +242,7 @@ TEST_F(OutputDirectory, ADirectoryThatIsInputAndOutputIsMeasuredTwiceTheSame) {
     EXPECT_EQ(measured({"."}).size(), 7u);
     const Outcome outcome = run(words);
     expect_code(output_failed, outcome);
-    expect_said(outcome, "./0.png.normalized.png: not written, it is one of the inputs");
+    expect_said(outcome, "./0.png.normalized.png: not written: it is one of the inputs");
 }
 
 TEST_F(OutputDirectory, TheListNamesAndMeasuresEveryFile) {
@@ -285,7 +321,7 @@ TEST_F(OutputDirectory, NamesOfAListDoNotCollideUnsaid) {
     fs::copy_file(at("a.png"), at("dataset"));
     const Outcome taken = run({"a.png", "dataset", "-q", "-o", "out", "--write", "stats,plot"});
     expect_code(output_failed, taken);
-    expect_said(taken, "out/dataset.histogram.png: not written, it is the name of a file about all inputs");
+    expect_said(taken, "out/dataset.histogram.png: not written: this name belongs to a file of the whole set");
 }
 
 // ----------------------------------------------------------------------------------------------------------- links
@@ -329,6 +365,35 @@ TEST_F(OutputDirectory, NoLinkLeadsToAnotherFile) {
     }
 }
 
+TEST_F(OutputDirectory, NoLinkToADirectoryIsWrittenThrough) {
+    for (const char* name : {"dir/own/0.png", "dir/sub/0.png", "dir/sub/1.png"}) save_gray(name);
+    fs::create_directories(at("elsewhere"));
+    fs::create_directories(at("out"));
+    fs::create_symlink("../elsewhere", at("out/sub"));
+    const Names words{"dir", "-q", "-o", "out", "--write", "stats,histogram,plot", "--group-by", "dir"};
+    const Outcome outcome = run(words);
+    expect_code(output_failed, outcome);
+    expect_said(outcome,
+                "out/sub/0.png.histogram.csv: not written: out/sub is a link; name another --output, or write "
+                "through it with --force");
+    EXPECT_EQ(files_below("elsewhere"), Names{});
+    EXPECT_TRUE(fs::exists(at("out/own/0.png.histogram.csv")));
+    EXPECT_EQ(paths(read_text(at("out/stats.csv"))).size(), 3U);  // nothing else is lost
+    auto with = words;
+    with.emplace_back("--force");
+    expect_code(all_done, run(with));
+    EXPECT_EQ(files_below("elsewhere").size(), 5U);  // of two images, and the picture of the group
+    // What lies behind the link is nothing that another run may remove.
+    expect_code(output_failed, run(words));
+    EXPECT_EQ(files_below("elsewhere").size(), 5U);
+    // The directory itself may be one.
+    fs::remove_all(at("elsewhere"));
+    fs::create_directories(at("elsewhere"));
+    fs::create_symlink("elsewhere", at("linked"));
+    expect_code(all_done, run({"dir", "-q", "-o", "linked", "--write", "stats,histogram"}));
+    EXPECT_EQ(read_text(at("elsewhere/stats.csv")), read_text(at("out/stats.csv")));
+}
+
 // --------------------------------------------------------------------------------------------- interrupted, shared
 
 TEST_F(OutputDirectory, ARunAnewOwnsTheFilesOfAKilledOne) {
@@ -369,6 +434,64 @@ TEST_F(OutputDirectory, ShardsShareADirectoryAtOnce) {
     for (std::future<int>& code : codes) EXPECT_EQ(code.get(), all_done);
     const std::string list = read_text(at("images/.gpuhist"));
     for (const std::string& name : files_below("images")) EXPECT_TRUE(contains(list, " " + name + "\n")) << list;
+}
+
+TEST_F(OutputDirectory, OfTwoRunsStartedTogetherOneIsWholeAndTheOtherTriesLater) {
+    make_tree("tree", 24, 7);
+    save_floats("floats", 3, CV_32FC1);
+    save_three("three");
+    const std::vector<Names> modes{{"tree", "--write", "stats"},
+                                   {"tree", "--write", "stats,histogram,normalized"},
+                                   {"three", "--link", "dataset", "--write", "stats,normalized"},
+                                   {"tree", "--write", "stats", "--shard", "1/2"},
+                                   {"floats", "--write", "stats"},
+                                   {"floats", "--write", "stats", "--group-by", "dir", "--resume"}};
+    const char* const given = std::getenv("GPUHIST_TEST_STARTS");
+    const int rounds =
+        ((given ? std::stoi(given) : 60) + static_cast<int>(modes.size()) - 1) / static_cast<int>(modes.size());
+    std::mt19937 random(18);
+    int mode = 0, late = 0;
+    for (Names words : modes) {
+        words.insert(words.end(), {"-q", "--engine", "cpu", "--threads", "2", "-o"});
+        const auto start = [&](const std::string& output, unsigned wait) {
+            Names all = words;
+            all.push_back(output);
+            std::this_thread::sleep_for(std::chrono::microseconds(wait));
+            return run(all);
+        };
+        const std::string number = std::to_string(mode++);
+        const Outcome alone = start("whole" + number, 0);
+        ASSERT_LE(alone.code, inputs_failed) << alone.err;
+        const auto whole = contents("whole" + number);
+        for (int round = 0; round < rounds; ++round) {
+            const std::string output = "out" + number + "-" + std::to_string(round);
+            auto other = std::async(std::launch::async, start, output, random() % 12000);
+            const Outcome first = start(output, random() % 12000), second = other.get();
+            for (const Outcome* one : {&first, &second}) {
+                EXPECT_TRUE(one->code == alone.code || one->code == output_locked) << one->code << one->err;
+                EXPECT_EQ(one->code == output_locked, contains(one->err, "another run is writing it")) << one->err;
+                late += one->code == output_locked;
+            }
+            EXPECT_TRUE(first.code == alone.code || second.code == alone.code);
+            EXPECT_TRUE(contents(output) == whole) << words.front() << round;
+            if (round == 0) {
+                expect_code(alone.code, start(output, 0));
+                EXPECT_TRUE(contents(output) == whole) << words.front();
+            }
+            fs::remove_all(at(output));
+        }
+    }
+    RecordProperty("late", late);
+    EXPECT_GT(late, 0);
+}
+
+TEST_F(OutputDirectory, ARunThatNeverBeginsLeavesNothing) {
+    for (const Names& words : {Names{"nowhere"}, Names{"--files-from", "nowhere"}}) {
+        Names all = words;
+        all.insert(all.end(), {"-q", "--write", "stats", "-o", "new/below"});
+        EXPECT_NE(run(all).code, all_done);
+        EXPECT_FALSE(fs::exists(at("new"))) << words.front();
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------------- on disk

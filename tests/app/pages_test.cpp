@@ -83,7 +83,7 @@ TEST_F(PagesOfFiles, AreASet) {
     EXPECT_EQ(table(read_text(at("out/dataset.csv")))[0].at("mean").substr(0, 8), "3.333333");
 
     const Outcome first = run({"s.tif", "-o", "first"});
-    EXPECT_TRUE(contains(first.err, "s.tif: the first of its 5 pages is measured")) << first.err;
+    EXPECT_TRUE(contains(first.err, "s.tif: only the first of its 5 pages is measured")) << first.err;
     EXPECT_EQ(values(read_text(at("first/stats.csv"))), Names{"s.tif 1"});
     EXPECT_EQ(table(read_text(at("first/stats.csv")))[0].at("pages"), "5");
 }
@@ -99,7 +99,7 @@ TEST_F(PagesOfFiles, AreChosenByNumbersAndRanges) {
     for (const char* wrong : {"0", "-1", "3-2", "1,,2", "", "x", "1-x", "1:2", "99999999999999999999"}) {
         const Outcome outcome = run({"s.tif", "--pages", wrong});
         EXPECT_EQ(outcome.code, usage_error) << wrong;
-        EXPECT_TRUE(contains(outcome.err, "none of all, N, N-M and N-, counted from 1")) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "not one of all, N, N-M and N-, counted from 1")) << outcome.err;
     }
 }
 
@@ -244,7 +244,7 @@ TEST_F(PagesOfFiles, AreSharedOutByFileAndMergeToTheSameBytes) {
 TEST_F(PagesOfFiles, OptionsOfASetAreAboutThem) {
     save_stack("s.tif", flat(2));
     EXPECT_EQ(run({"s.tif", "--pages", "all", "--normalize", "minmax", "--write", "stats"}).code, usage_error);
-    EXPECT_TRUE(contains(run({"s.tif", "--pages", "all", "--size", "3", "--write", "stats"}).err, "--size is about"));
+    EXPECT_TRUE(contains(run({"s.tif", "--pages", "all", "--size", "3", "--write", "stats"}).err, "--size applies to"));
     EXPECT_EQ(run({"s.tif", "--pages", "all", "--bins", "8", "-q", "-o", "out"}).code, all_done);
     EXPECT_TRUE(contains(read_text(at("out/dataset.json")), "\"counts\":[54,0,0,0,0,0,0,0]"))
         << read_text(at("out/dataset.json"));
@@ -290,6 +290,26 @@ TEST_F(PagesOfFiles, LargeStacksTakeNoMoreMemory) {
     }
     std::printf("%d pages of 8 MB: %.1f MB, %d: %.1f MB\n", counts[0], most[0] * 1e-6, counts[1], most[1] * 1e-6);
     EXPECT_LT(most[1], most[0] + (16 << 20));
+}
+
+TEST_F(PagesOfFiles, TinyOnesInGreatNumbersTakeNoMoreMemory) {
+    std::string text;
+    for (int i = 0; i < 500000; ++i) text += "P5 1 1 255\n\x07";
+    write_text(at("many.pgm"), text);
+    write_text(at("one.pgm"), text.substr(0, 12));
+    const auto memory_of = [&](const std::string& name, const Names& more = {}, int code = all_done) {
+        Names words{name, "-q", "--write", "none", "--engine", "cpu", "--memory", "16M"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, code) << outcome.err;
+        EXPECT_EQ(contains(outcome.err, " pages, and there is no memory to list the others"), code != all_done)
+            << outcome.err;
+        return outcome.most_memory;
+    };
+    const auto one = memory_of("one.pgm");
+    EXPECT_LT(memory_of("many.pgm"), one + (8 << 20));  // 58 MB if they were listed
+    EXPECT_LT(memory_of("many.pgm", {"--pages", "3"}), one + (12 << 20));
+    EXPECT_LT(memory_of("many.pgm", {"--pages", "3,400000"}, inputs_failed), one + (12 << 20));
 }
 
 TEST_F(PagesOfFiles, FormatsAreListedWithTheirDecoders) {

@@ -1,7 +1,12 @@
 // The table of measures of a run: whole, shared out, and beside the statistics in JSON.
 //
 // Environment: GPUHIST_PROGRAM, the program.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <opencv2/imgproc.hpp>
+#include <string>
+#include <vector>
 
 #include "support/directory.hpp"
 
@@ -80,11 +85,59 @@ TEST_F(Quality, OfStripsIsThatOfTheWhole) {
     expect_same_files("strips", "whole");
 }
 
+TEST_F(Quality, OfSmallerImagesComparesSizes) {
+    const cv::Mat small = noise(40, 30);
+    cv::Mat large;
+    cv::resize(small, large, cv::Size(160, 120), 0, 0, cv::INTER_NEAREST);
+    save("set/small.png", small);
+    save("set/large.png", large);
+    ASSERT_EQ(run({"set", "-q", "--quality", "--quality-scale", "40", "-o", "out"}).code, all_done);
+    auto rows = table(read_text(at("out/quality.csv")));
+    ASSERT_EQ(rows.size(), 2U);
+    for (const char* column : {"sharpness_laplacian", "sharpness_tenengrad", "noise"})
+        EXPECT_EQ(rows[0][column], rows[1][column]);
+    EXPECT_NEAR(std::stod(rows[0]["sharpness_laplacian"]), sharpness(small), 1e-9 * sharpness(small));
+    const Outcome alone = run({"set", "--quality-scale", "40"});
+    EXPECT_EQ(alone.code, usage_error);
+    EXPECT_TRUE(contains(alone.err, "--quality-scale applies to --quality")) << alone.err;
+    EXPECT_EQ(run({"set", "--quality", "--quality-scale", "2"}).code, usage_error);
+}
+
+TEST_F(Quality, OfASetIsSummedUp) {
+    for (int i = 0; i < 9; ++i)
+        save("set/" + std::string(i < 4 ? "a/" : "b/") + std::to_string(i) + ".png", noise(20 + i, 30));
+    save_gray("set/b/tiny.png");
+    ASSERT_EQ(run({"set", "-q", "--quality", "--group-by", "dir", "-o", "out"}).code, all_done);
+    const auto images = table(read_text(at("out/quality.csv")));
+    ASSERT_EQ(images.size(), 10U);
+    std::size_t compared = 0;
+    for (auto row : table(read_text(at("out/dataset.quality.csv")))) {
+        EXPECT_EQ(row["depth"], "u8");
+        std::vector<double> numbers;
+        for (auto image : images)
+            if (contains(image["path"], row["group"]) && !image[row["measure"]].empty())
+                numbers.push_back(std::stod(image[row["measure"]]));
+        ASSERT_FALSE(numbers.empty()) << row["measure"];
+        EXPECT_EQ(row["measure_images"], std::to_string(numbers.size()));
+        const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+        EXPECT_NEAR(std::stod(row["measure_mean"]), mean, 1e-12 * std::abs(mean));
+        EXPECT_EQ(std::stod(row["measure_min"]), *std::min_element(numbers.begin(), numbers.end()));
+        EXPECT_EQ(std::stod(row["measure_max"]), *std::max_element(numbers.begin(), numbers.end()));
+        ++compared;
+    }
+    EXPECT_GE(compared, 3 * 18U);
+    EXPECT_TRUE(contains(read_text(at("out/dataset.json")),
+                         "\"quality\":[{\"measure\":\"sharpness_laplacian\",\"measure_images\":9,"));
+    ASSERT_EQ(run({"set", "-q", "-o", "out"}).code, all_done);
+    EXPECT_FALSE(fs::exists(at("out/dataset.quality.csv"))) << "of the run before";
+    EXPECT_FALSE(contains(read_text(at("out/dataset.json")), "measure"));
+}
+
 TEST_F(Quality, WithoutAPlaceToGoIsRefused) {
     save_gray("a.png");
     const Outcome refused = run({"a.png", "--quality", "--write", "histogram"});
     EXPECT_EQ(refused.code, usage_error);
-    EXPECT_TRUE(contains(refused.err, "--quality is about quality.csv, which --write leaves out")) << refused.err;
+    EXPECT_TRUE(contains(refused.err, "--quality writes quality.csv, which --write leaves out")) << refused.err;
 }
 
 TEST_F(Quality, StandsBesideTheStatisticsInJson) {

@@ -69,6 +69,7 @@ void add_regions(CLI::App& app);
 void add_startup(CLI::App& app);
 void add_pipeline(CLI::App& app);
 void add_kernels(CLI::App& app);  ///< where CUDA was built in
+void add_jpeg(CLI::App& app);     ///< where CUDA was built in
 void add_ladder(CLI::App& app);   ///< where CUDA was built in
 void add_seeds(CLI::App& app);    ///< where CUDA was built in
 

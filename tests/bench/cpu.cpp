@@ -137,16 +137,16 @@ void run_values(Report& report, const std::string& name, const char* content, co
     const double bytes = static_cast<double>(image.total() * image.elemSize());
     const ImageView view = io::view(image);
     const auto file = io::FrequencyFile::temporary(std::filesystem::temp_directory_path());
-    std::vector<cv::Mat> rows;  // blue, green, red, luma
-    cv::split(image, rows);
-    cv::cvtColor(image, rows.emplace_back(), cv::COLOR_BGR2GRAY);
-    std::vector<cv::Mat> sorted(rows.size());
+    std::vector<cv::Mat> channels;  // blue, green, red, luma
+    cv::split(image, channels);
+    cv::cvtColor(image, channels.emplace_back(), cv::COLOR_BGR2GRAY);
+    std::vector<cv::Mat> sorted(channels.size());
     std::vector<FrequencyTable> counts;
     const Comparison found = compare(
         repetitions, [&] { counts = count_frequencies(view, file); },
         [&] {
-            for (std::size_t i = 0; i < rows.size(); ++i)
-                cv::sort(rows[i].reshape(1, 1), sorted[i], cv::SORT_EVERY_ROW | cv::SORT_ASCENDING);
+            for (std::size_t i = 0; i < channels.size(); ++i)
+                cv::sort(channels[i].reshape(1, 1), sorted[i], cv::SORT_EVERY_ROW | cv::SORT_ASCENDING);
         });
     std::vector<std::uint64_t> values;
     const Timing merged = time_on_host(repetitions, [&] {

@@ -48,21 +48,20 @@ class Storage {
 
 template <typename T, int channels>
 class Cub : public GpuPeer {
-    static constexpr int rows = channels == 1 ? 1 : 3;
+    static constexpr int counted = channels == 1 ? 1 : 3;
     static constexpr bool floats = sizeof(T) == 4;
     using Level = std::conditional_t<floats, float, int>;
 
   public:
     Cub(const PeerImage& image, bool sort)
-        : image_(image), sort_(sort), counts_(rows * static_cast<std::size_t>(image.bins) * sizeof(unsigned)) {
-        for (int row = 0; row < rows; ++row) {
-            histograms_[row] = counts_.as<unsigned>() + row * image.bins;
-            levels_[row] = image.bins + 1;
-            lower_[row] = floats ? static_cast<Level>(image.range.lower) : Level{0};
-            upper_[row] = floats ? static_cast<Level>(image.range.upper) : static_cast<Level>(image.bins);
+        : image_(image), sort_(sort), counts_(counted * static_cast<std::size_t>(image.bins) * sizeof(unsigned)) {
+        for (int c = 0; c < counted; ++c) {
+            histograms_[c] = counts_.as<unsigned>() + c * image.bins;
+            levels_[c] = image.bins + 1;
+            lower_[c] = floats ? static_cast<Level>(image.range.lower) : Level{0};
+            upper_[c] = floats ? static_cast<Level>(image.range.upper) : static_cast<Level>(image.bins);
             if constexpr (floats)
-                if (image.upper_closed)
-                    upper_[row] = std::nextafter(upper_[row], std::numeric_limits<float>::infinity());
+                if (image.upper_closed) upper_[c] = std::nextafter(upper_[c], std::numeric_limits<float>::infinity());
         }
         histogram_storage_.reserve(histogram(nullptr, nullptr));
         if constexpr (floats) {
@@ -88,9 +87,9 @@ class Cub : public GpuPeer {
         std::string remark = "agrees";
         std::vector<unsigned> found(counts_.bytes() / sizeof(unsigned));
         BENCH_CUDA(cudaMemcpy(found.data(), counts_.get(), counts_.bytes(), cudaMemcpyDeviceToHost));
-        for (int row = 0; row < rows; ++row) {
-            const auto first = found.begin() + static_cast<std::ptrdiff_t>(row) * image_.bins;
-            const std::string moved = compare_counts("CUB", row_in_memory_order(ours, row),
+        for (int c = 0; c < counted; ++c) {
+            const auto first = found.begin() + static_cast<std::ptrdiff_t>(c) * image_.bins;
+            const std::string moved = compare_counts("CUB", channel_in_memory_order(ours, c),
                                                      std::vector<std::uint32_t>(first, first + image_.bins), floats);
             if (moved != "agrees") remark = moved;
         }
@@ -98,9 +97,9 @@ class Cub : public GpuPeer {
             Extremes extremes{};
             BENCH_CUDA(cudaMemcpy(&extremes, extremes_.get(), sizeof extremes, cudaMemcpyDeviceToHost));
             float lowest = std::numeric_limits<float>::infinity(), highest = -lowest;
-            for (int row = 0; row < rows; ++row) {
-                lowest = std::min(lowest, row_in_memory_order(ours, row).minimum);
-                highest = std::max(highest, row_in_memory_order(ours, row).maximum);
+            for (int c = 0; c < counted; ++c) {
+                lowest = std::min(lowest, channel_in_memory_order(ours, c).minimum);
+                highest = std::max(highest, channel_in_memory_order(ours, c).maximum);
             }
             if (lowest != extremes.lowest || highest != extremes.highest)
                 throw Mismatch("CUB and gpuhist find different extremes");
@@ -116,7 +115,7 @@ class Cub : public GpuPeer {
                 return cub::DeviceHistogram::HistogramEven(storage, bytes, samples, histograms_[0], levels_[0],
                                                            lower_[0], upper_[0], image_.samples(), stream);
             else
-                return cub::DeviceHistogram::MultiHistogramEven<channels, rows>(
+                return cub::DeviceHistogram::MultiHistogramEven<channels, counted>(
                     storage, bytes, samples, histograms_, levels_, lower_, upper_, image_.samples() / channels, stream);
         };
     }
@@ -146,9 +145,9 @@ class Cub : public GpuPeer {
     bool sort_;
     DeviceMemory counts_, extremes_, sorted_;
     Storage histogram_storage_, extremes_storage_, sort_storage_;
-    ::cuda::std::array<unsigned*, rows> histograms_;
-    ::cuda::std::array<int, rows> levels_;
-    ::cuda::std::array<Level, rows> lower_, upper_;
+    ::cuda::std::array<unsigned*, counted> histograms_;
+    ::cuda::std::array<int, counted> levels_;
+    ::cuda::std::array<Level, counted> lower_, upper_;
 };
 
 template <typename T>

@@ -613,10 +613,10 @@ class Kernels {
                                               chunks.as<std::uint32_t>() + cuda::chunks_of(part) + 1,
                                               temporary.get(),
                                               temporary.bytes()};
-                const cuda::SortedRow row{{pixels_.get(), samples, 1, 0}, {}, 1, 0, 0, 0, false};
+                const cuda::SortedChannel channel{{pixels_.get(), samples, 1, 0}, {}, 1, 0, 0, 0, false};
                 const Timing timing = timer_.sustained(1, [&](cudaStream_t stream, int) {
                     for (std::int64_t begin = 0; begin < samples; begin += part)
-                        cuda::launch_sort(depth, row, begin, std::min(part, samples - begin), memory, stream);
+                        cuda::launch_sort(depth, channel, begin, std::min(part, samples - begin), memory, stream);
                 });
                 const std::unique_ptr<GpuPeer> cub = make_cub_sort(sizeof(Code), samples, output_.get());
                 const Timing peer = timer_.sustained(

@@ -23,10 +23,12 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
 #ifdef GPUHIST_HAS_CUDA
     gpuhist::bench::add_kernels(app);
+    gpuhist::bench::add_jpeg(app);
     gpuhist::bench::add_ladder(app);
     gpuhist::bench::add_seeds(app);
 #else
     add_missing(app, "kernels");
+    add_missing(app, "jpeg");
     add_missing(app, "ladder");
     add_missing(app, "seeds");
 #endif

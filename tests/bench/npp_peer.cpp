@@ -54,7 +54,7 @@ class Npp : public GpuPeer {
             check(nppiHistogramEvenGetBufferSize_8u_C3R_Ctx(size_, levels_, needed, context_), query);
         buffer_ = DeviceMemory(needed.bytes);
         results_ = DeviceMemory(static_cast<std::size_t>(image.channels) * 256 * sizeof(Npp32s));
-        for (int row = 0; row < image.channels && row < 3; ++row) counts_[row] = results_.as<Npp32s>() + row * 256;
+        for (int c = 0; c < image.channels && c < 3; ++c) counts_[c] = results_.as<Npp32s>() + c * 256;
     }
 
     void enqueue(const void* pixels, cudaStream_t stream) override {
@@ -86,9 +86,9 @@ class Npp : public GpuPeer {
         std::vector<std::uint32_t> found(results_.bytes() / sizeof(std::uint32_t));
         BENCH_CUDA(cudaMemcpy(found.data(), results_.get(), results_.bytes(), cudaMemcpyDeviceToHost));
         if (work_ == NppWork::histogram) {
-            for (int row = 0; row < image_.channels; ++row) {
-                const auto first = found.begin() + row * 256;
-                compare_counts("NPP", row_in_memory_order(ours, row), std::vector<std::uint32_t>(first, first + 256),
+            for (int c = 0; c < image_.channels; ++c) {
+                const auto first = found.begin() + c * 256;
+                compare_counts("NPP", channel_in_memory_order(ours, c), std::vector<std::uint32_t>(first, first + 256),
                                false);
             }
             return "agrees";

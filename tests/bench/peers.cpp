@@ -34,10 +34,10 @@ std::string compare_counts(const std::string& peer, const ChannelAnalysis& ours,
     return moved ? "agrees but for " + std::to_string(moved) + " samples on the edges of bins" : "agrees";
 }
 
-const ChannelAnalysis& row_in_memory_order(const Analysis& analysis, int channel) {
+const ChannelAnalysis& channel_in_memory_order(const Analysis& analysis, int channel) {
     constexpr std::array colors{Channel::blue, Channel::green, Channel::red, Channel::luma};
-    const ChannelAnalysis* row = analysis.find(colors[static_cast<std::size_t>(channel)]);
-    return row ? *row : analysis.channels.at(0);
+    const ChannelAnalysis* found = analysis.find(colors[static_cast<std::size_t>(channel)]);
+    return found ? *found : analysis.channels.at(0);
 }
 
 OpenCvPeer::OpenCvPeer(const cv::Mat& image) : image_(image), bins_(image.depth() == CV_16U ? 65536 : 256) {
@@ -76,12 +76,12 @@ void OpenCvPeer::histogram(const cv::Mat& image, int channel, cv::Mat& result) {
 /// OpenCV counts in floats, exact to 2^24.
 std::string OpenCvPeer::compare(const Analysis& ours) const {
     std::string remark = "agrees";
-    const int rows = image_.channels() == 1 ? 1 : 4;
-    for (int row = 0; row < rows; ++row) {
-        const cv::Mat& histogram = histograms_[static_cast<std::size_t>(row)];
+    const int channels = image_.channels() == 1 ? 1 : 4;
+    for (int c = 0; c < channels; ++c) {
+        const cv::Mat& histogram = histograms_[static_cast<std::size_t>(c)];
         const std::vector<std::uint32_t> counts(histogram.begin<float>(), histogram.end<float>());
         const std::string found =
-            compare_counts("OpenCV", row_in_memory_order(ours, row), counts, image_.depth() == CV_32F);
+            compare_counts("OpenCV", channel_in_memory_order(ours, c), counts, image_.depth() == CV_32F);
         if (found != "agrees") remark = found;
     }
     return remark;

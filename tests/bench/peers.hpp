@@ -26,8 +26,8 @@ struct Mismatch : std::runtime_error {
 std::string compare_counts(const std::string& peer, const ChannelAnalysis& ours,
                            const std::vector<std::uint32_t>& theirs, bool floats);
 
-/// The row of an analysis for a channel in memory: blue first where there are colors.
-const ChannelAnalysis& row_in_memory_order(const Analysis& analysis, int channel);
+/// The channel of an analysis for one in memory: blue first where there are colors.
+const ChannelAnalysis& channel_in_memory_order(const Analysis& analysis, int channel);
 
 /// Work on packed pixels in device memory, made for one size.
 class GpuPeer {

@@ -116,11 +116,13 @@ Passage imread_alone(const std::string&, int) {
 }
 #endif
 
-Passage whole(const std::string& directory, const std::string& engine, int threads, const fs::path& output) {
+Passage whole(const std::string& directory, const std::string& engine, const Measures& measures, int threads,
+              const fs::path& output) {
     app::Options options;
     options.inputs.arguments = {directory};
     options.output = output;
     options.engine = engine;
+    options.measures = measures;
     options.engine_options.threads = threads;
     options.format = "none";
     options.quiet = true;
@@ -179,9 +181,11 @@ void run(const Options& options) {
                           {"cv::imread alone", [&] { return imread_alone(directory, threads); }, true, imread_missing}};
     for (const EngineInfo& engine : engines())
         if (engine.available)
-            ways.push_back({"engine " + engine.name, [&, name = engine.name] {
-                                return whole(directory, name, threads, temporary.path() / "out");
-                            }});
+            for (const Measures& measures : {Measures(), Measures::quality()})
+                ways.push_back({"engine " + engine.name + (measures.empty() ? "" : " --quality"),
+                                [&, measures, name = engine.name] {
+                                    return whole(directory, name, measures, threads, temporary.path() / "out");
+                                }});
     for (Way& way : ways)
         if (way.missing.empty()) way.pass();  // once untimed
     if (options.peers) {
@@ -209,16 +213,21 @@ void run(const Options& options) {
     const auto median_of = [](const Way& way) { return way.passages[way.passages.size() / 2]; };
     const double decode_alone_s = median_of(ways[0]).seconds,
                  imread_s = ways[1].missing.empty() ? median_of(ways[1]).seconds : std::nan("");
+    double before_s = 0;  // of the way before, which is the same without --quality
     for (Way& way : ways) {
         if (!way.missing.empty()) {
-            std::printf("%-17s %s\n", way.name.c_str(), way.missing.c_str());
+            std::printf("%-20s %s\n", way.name.c_str(), way.missing.c_str());
             continue;
         }
         const Passage median = median_of(way);
         const double rate = static_cast<double>(median.images) / median.seconds;
         const double megapixels = static_cast<double>(median.pixels) * 1e-6 / median.seconds;
-        std::printf("%-17s %9.1f images/s %9.1f MP/s   %.3f of decoding alone, %.3f of cv::imread\n", way.name.c_str(),
+        std::printf("%-20s %9.1f images/s %9.1f MP/s   %.3f of decoding alone, %.3f of cv::imread", way.name.c_str(),
                     rate, megapixels, decode_alone_s / median.seconds, imread_s / median.seconds);
+        if (way.name.find(" --quality") != std::string::npos)
+            std::printf(", %.3f of without --quality", before_s / median.seconds);
+        std::printf("\n");
+        before_s = median.seconds;
         csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
             << decode_alone_s / median.seconds << ',' << imread_s / median.seconds;
         for (std::size_t i = 0; i < app::stage_names.size(); ++i) {

@@ -120,7 +120,7 @@ def bands(a, **more):
 
 def color_bands(a, **more):
     """RGB, and further samples that are no alpha."""
-    return named(a, ['red', 'green', 'blue'] + [f'c{i}' for i in range(3, a.shape[2])], **more)
+    return named(a, ['red', 'green', 'blue'] + [f'extra{i}' for i in range(1, a.shape[2] - 2)], **more)
 
 
 def of_samples(a, **more):

@@ -230,7 +230,9 @@ def openexr(cases):
     turn = 0
     for (name, letters), (kind, dtype) in itertools.product(sets.items(), kinds.items()):
         a = picture(23, 37, len(letters), 32, 'f').astype(dtype)
-        names = [own.get(letter, letter) for letter in letters]
+        alone = set(letters) - set('A') in (set('RGB'), set('Y'))  # colors or gray, and alpha at most
+        colors = 'RGBY' if set('RGB') <= set(letters) or letters == 'YA' or letters == 'Y' else ''
+        names = [own[letter] if letter in colors or (letter == 'A' and alone) else 'band:alpha' if letter == 'A' else letter for letter in letters]
         truth = named(a, names, alpha='premultiplied')
         if letters not in ('RGB', 'RGBA', 'Y', 'YA', 'Z', 'UV'):
             truth['may_refuse'] = True

@@ -124,10 +124,10 @@ def later(cases):
         cases.add(f'tiff_bands6_u{bits}.tif', tiff(a, t.BLACK_IS_ZERO, extra=extra, planar=planar), bands(a))
         cases.add(f'tiff_rgb_and_3_u{bits}.tif', tiff(a, t.RGB, extra=extra[2:], planar=planar), color_bands(a))
     a = samples(5)
-    truth = kit.named(a, ['red', 'green', 'blue', 'alpha', 'extra1'])
+    truth = kit.named(a, ['red', 'green', 'blue', 'band:alpha', 'extra1'])
     truth['rows']['all'] = kit.row(a)  # alpha beside bands is one of them
     cases.add('tiff_rgb_alpha_and_1.tif', tiff(a, extra=[UNASSOCIATED, UNSPECIFIED]), truth, later=None)
-    truth = kit.named(a, ['c0', 'c1', 'c2', 'c3', 'alpha'])
+    truth = kit.named(a, ['c0', 'c1', 'c2', 'c3', 'band:alpha'])
     truth['rows']['all'] = kit.row(a)
     cases.add('tiff_bands_and_alpha.tif', tiff(a, t.BLACK_IS_ZERO, extra=[UNSPECIFIED] * 3 + [UNASSOCIATED]), truth, later=None)
 

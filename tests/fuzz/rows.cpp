@@ -17,11 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file.put(written.data(), written.size());
     std::string text = header;
     try {
-        for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();) {
-            const std::string channel = rows.channel() ? " " + std::string(to_string(*rows.channel())) : "";
-            text += std::to_string(rows.index()) + "," + traits_of(rows.table()).name + channel + "," +
-                    std::string(rows.row());
-        }
+        for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();)
+            text += std::to_string(rows.index()) + "," + traits_of(rows.table()).name + "," + std::string(rows.row());
     } catch (const IoError&) {
         return 0;
     }

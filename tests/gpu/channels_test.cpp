@@ -146,10 +146,10 @@ TEST_F(Channels, OfColorsAndABand) {
         const auto rows = statistics(analyze(picture, Samples::color_bands)),
                    with_alpha = statistics(analyze(picture, Samples::color));
         EXPECT_EQ(names_of(rows),
-                  (Names{Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::c3, Channel::all}));
+                  (Names{Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::extra1, Channel::all}));
         for (int c = 0; c < 4; ++c)
-            expect_plane(rows, c == 3 ? Channel::c3 : static_cast<Channel>(static_cast<int>(Channel::red) + c), picture,
-                         c);
+            expect_plane(rows, c == 3 ? Channel::extra1 : static_cast<Channel>(static_cast<int>(Channel::red) + c),
+                         picture, c);
         expect_numbers(row_of(rows, Channel::luma), row_of(with_alpha, Channel::luma));
         expect_numbers(rows.back(), statistics(engine->analyze(stacked(picture, 4).view())).front());
     }
@@ -206,26 +206,29 @@ TEST_F(Channels, OfEveryKindMakeOneSet) {
     }
     EXPECT_TRUE(summary == backwards);
     std::vector<Statistics> rows;
-    std::uint64_t counted = 0, pooled = 0;
+    std::uint64_t pooled = 0;
     for (const SummaryRow& row : summary.statistics()) {
         rows.push_back(row.statistics);
-        if (is_first(row.statistics.channel)) counted += row.images;
         if (row.statistics.channel == Channel::all) pooled = row.images;
     }
     EXPECT_EQ(names_of(rows),
               (Names{Channel::gray, Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::c0,
-                     Channel::c1, Channel::c2, Channel::c3, Channel::all, Channel::alpha}));
-    EXPECT_EQ(counted, 6U);
+                     Channel::c1, Channel::c2, Channel::c3, Channel::extra1, Channel::all, Channel::alpha}));
+    EXPECT_EQ(summary.depths()[0].images, 6U);
+    EXPECT_EQ(summary.depths()[0].images_of_bands(), 2U);
     EXPECT_EQ(pooled, 4U);  // two of colors, two of bands
     const std::uint64_t pixels = 13 * 5;
     EXPECT_EQ(row_of(rows, Channel::all).pixels, pixels * (3 + 4 + 4 + 1));
-    EXPECT_EQ(row_of(rows, Channel::c3).pixels, pixels * 2);
+    EXPECT_EQ(row_of(rows, Channel::c3).pixels, pixels);
+    EXPECT_EQ(row_of(rows, Channel::extra1).pixels, pixels);
     EXPECT_EQ(row_of(rows, Channel::c0).pixels, pixels * 2);
     EXPECT_EQ(row_of(rows, Channel::alpha).pixels, pixels * 2);
-    // c3 is that of both images that have it, as one.
-    Analysis c3 = engine->analyze(plane(bands, 3).view());
-    c3 += engine->analyze(plane(color_bands, 3).view());
-    expect_numbers(row_of(rows, Channel::c3), statistics(c3).front());
+    // c0 is that of both images that have it, as one; a band beside colors is another.
+    Analysis c0 = engine->analyze(plane(bands, 0).view());
+    c0 += engine->analyze(plane(band, 0).view());
+    expect_numbers(row_of(rows, Channel::c0), statistics(c0).front());
+    expect_numbers(row_of(rows, Channel::c3), statistics(engine->analyze(plane(bands, 3).view())).front());
+    expect_numbers(row_of(rows, Channel::extra1), statistics(engine->analyze(plane(color_bands, 3).view())).front());
     const Histogram histogram = *summary.histogram(Depth::u16);
     for (const Histogram::Column& column : histogram.columns) {
         std::uint64_t sum = 0;
@@ -281,7 +284,7 @@ TEST_F(Channels, HaveNoTableForBands) {
             apply_luts(tables, bands.view(), copy.mutable_view(), 1, samples);
             ADD_FAILURE();
         } catch (const InvalidArgument& error) {
-            EXPECT_STREQ(error.what(), "there is no lookup table for bands");
+            EXPECT_STREQ(error.what(), "lookup tables don't exist for bands");
         }
     // Gray with alpha takes the table for gray.
     const Picture transparent = gray_alpha(Picture({13, 5, 4, Depth::u8}, packed, Content::random));

@@ -123,7 +123,7 @@ TEST_P(AnalysisTest, small_without_luma_histogram) {
                 SCOPED_TRACE(describe(shape, layouts[2], content));
                 check(Picture(shape, layouts[2], content), without_luma);
             }
-    // f32 has its luma row all the same.
+    // f32 has luma all the same.
     check(Picture({31, 17, 3, Depth::f32}, packed, Content::natural), without_luma);
 }
 
@@ -242,11 +242,11 @@ TEST_P(AnalysisTest, float_luma_near_opencv) {
         std::vector<float> ascending(luma.begin<float>(), luma.end<float>());
         std::sort(ascending.begin(), ascending.end());
         const Analysis result = engine->analyze(picture.view());
-        const ChannelAnalysis& row = *result.find(Channel::luma);
+        const ChannelAnalysis& found = *result.find(Channel::luma);
         auto near = [](float got, float expected) { EXPECT_NEAR(got, expected, 1e-6 * std::abs(expected)); };
-        near(row.minimum, ascending.front());
-        near(row.maximum, ascending.back());
-        for (const OrderStatistic& order : row.order_statistics) near(order.value, ascending[order.rank]);
+        near(found.minimum, ascending.front());
+        near(found.maximum, ascending.back());
+        for (const OrderStatistic& order : found.order_statistics) near(order.value, ascending[order.rank]);
     }
 }
 

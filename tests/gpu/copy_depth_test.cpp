@@ -281,9 +281,9 @@ TEST(CopyDepth, OfATableFileIsReadStrictly) {
     EXPECT_EQ(message(real, "copies f32", "copies f64"),
               "my.csv: line 1: a table of u8 makes no copies of f64, for which it has too few digits");
     EXPECT_EQ(message(real, "copies f32", "copies f65"),
-              "my.csv: line 1: ', copies ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64 are wanted");
-    EXPECT_EQ(message(real, "\n255,", "\n255,2"), "my.csv: line 258: '21' is no number from 0 to 1");
-    EXPECT_EQ(message(words, "\n255,", "\n255,1"), "my.csv: line 258: '165535' is no whole number from 0 to 65535");
+              "my.csv: line 1: expected ', copies ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64");
+    EXPECT_EQ(message(real, "\n255,", "\n255,2"), "my.csv: line 258: '21' is not a number from 0 to 1");
+    EXPECT_EQ(message(words, "\n255,", "\n255,1"), "my.csv: line 258: '165535' is not a whole number from 0 to 65535");
     EXPECT_EQ(message(lines(NormalizeMode::zscore, {}), "channels joint", "channels joint, copies u8"),
               "my.csv: line 1: zscore makes no copies of u8");
 }

@@ -30,8 +30,8 @@ namespace {
 
 constexpr Depth depths[] = {Depth::s8, Depth::s16, Depth::u32, Depth::s32, Depth::f16, Depth::f64};
 
-/// Samples of a row of results, as numbers.
-std::vector<double> row_values(const Raster& image, Channel row) {
+/// Samples of a channel of results, as numbers.
+std::vector<double> channel_values(const Raster& image, Channel channel) {
     std::vector<double> values;
     const int first = image.order == ChannelOrder::bgr ? 2 : 0;
     const int at[3] = {first, 1, 2 - first};
@@ -57,14 +57,17 @@ std::vector<double> row_values(const Raster& image, Channel row) {
     for (std::int64_t y = 0; y < image.height; ++y)
         for (std::int64_t x = 0; x < image.width; ++x) {
             const auto value = [&](int c) { return image.value(x, y, c); };
-            if (row == Channel::gray) values.push_back(value(0));
-            if (row == Channel::red) values.push_back(value(at[0]));
-            if (row == Channel::green) values.push_back(value(at[1]));
-            if (row == Channel::blue) values.push_back(value(at[2]));
-            if (row == Channel::alpha) values.push_back(value(3));
-            if (row == Channel::luma) values.push_back(luma(value(at[0]), value(at[1]), value(at[2])));
-            if (is_band(row)) values.push_back(value(static_cast<int>(row) - static_cast<int>(Channel::c0)));
-            if (row == Channel::all)
+            if (channel == Channel::gray) values.push_back(value(0));
+            if (channel == Channel::red) values.push_back(value(at[0]));
+            if (channel == Channel::green) values.push_back(value(at[1]));
+            if (channel == Channel::blue) values.push_back(value(at[2]));
+            if (channel == Channel::alpha) values.push_back(value(3));
+            if (channel == Channel::luma) values.push_back(luma(value(at[0]), value(at[1]), value(at[2])));
+            if (is_band(channel))
+                values.push_back(value(channel < Channel::extra1
+                                           ? static_cast<int>(channel) - static_cast<int>(Channel::c0)
+                                           : static_cast<int>(channel) - static_cast<int>(Channel::extra1) + 3));
+            if (channel == Channel::all)
                 for (int c = 0; c < image.channels; ++c)
                     if (c != 3 || image.channels != 4 || image.samples != Samples::color) values.push_back(value(c));
         }
@@ -176,7 +179,7 @@ TEST_P(Depths, EveryRowIsThatOfItsSamples) {
                     EXPECT_EQ(rows.size(), channels == 1 ? 1U : channels + 2U);
                     for (const Statistics& row : rows) {
                         SCOPED_TRACE(to_string(row.channel));
-                        expect_row(row, row_values(image, row.channel), depth);
+                        expect_row(row, channel_values(image, row.channel), depth);
                     }
                     for (const ChannelAnalysis& channel : found.channels) {
                         std::uint64_t counted = channel.values.samples() + channel.below + channel.above + channel.nan;
@@ -272,6 +275,58 @@ TEST_P(Depths, LastBitsAndEnds) {
     EXPECT_EQ(ends.effective_bits, 32U);
 }
 
+TEST_P(Depths, EndsMayLieFurtherApartThanTheLargestDouble) {
+    constexpr double most = std::numeric_limits<double>::max();
+    const auto image_of = [](Depth depth, const std::vector<double>& values) {
+        Raster image(static_cast<std::int64_t>(values.size()), 1, 1, depth);
+        for (std::size_t i = 0; i < values.size(); ++i) image.set(static_cast<std::int64_t>(i), 0, 0, values[i]);
+        return image;
+    };
+    // Around a single value the bins end where there are no more doubles.
+    const Histogram highest = histogram(analyze(image_of(Depth::f64, {most, most, most})));
+    EXPECT_EQ(highest.range.upper, most);
+    EXPECT_LT(highest.range.lower, most);
+    EXPECT_EQ(highest.columns[0].counts.back(), 3U);
+    EXPECT_EQ(highest.columns[0].above, 0U);
+    const Histogram lowest = histogram(analyze(image_of(Depth::f64, {-most})));
+    EXPECT_EQ(lowest.range.lower, -most);
+    EXPECT_EQ(lowest.columns[0].counts.front(), 1U);
+
+    // 0 is an edge of an even number of bins, and no other edge is near.
+    const std::vector<double> values{-3e38, -1, 0, 1, 3e38};
+    for (const Range& range : {Range{-1e308, 1e308}, Range{-most, most}})
+        for (const std::uint32_t bins : {1U, 2U, 3U, 4U, 255U, 256U}) {
+            SCOPED_TRACE(std::to_string(bins) + " bins");
+            std::vector<std::uint64_t> wanted(bins, 0);
+            wanted[(bins - 1) / 2] = bins % 2 ? 5 : 2;
+            if (bins % 2 == 0) wanted[bins / 2] = 3;
+            AnalysisRequest request;
+            request.bins = bins;
+            request.range = range;
+            const Histogram f32 = histogram(analyze_by(*engine, image_of(Depth::f32, values), request), {bins, range});
+            EXPECT_EQ(f32.columns[0].counts, wanted);
+            EXPECT_EQ(histogram(analyze(image_of(Depth::f64, values)), {bins, range}).columns[0].counts, wanted);
+            EXPECT_EQ(f32.edge(0), range.lower);
+            EXPECT_EQ(f32.edge(bins), range.upper);
+            for (std::uint32_t bin = 0; bin < bins; ++bin) EXPECT_LT(f32.edge(bin), f32.edge(bin + 1));
+        }
+
+    // −2 : −2 : 2 around −2/3, where the distance of the last is 8/3, and the std √(32/9).
+    const Raster three = image_of(Depth::f64, {-1.7e308, -1.7e308, 1.7e308});
+    Raster copy(3, 1, 1, Depth::f64);
+    Analysis found;
+    const auto normalized = [&](NormalizeMode mode) {
+        engine->normalize(three.view(), {}, {mode}, copy.mutable_view(), found);
+        return std::vector<double>{copy.value(0, 0, 0), copy.value(1, 0, 0), copy.value(2, 0, 0)};
+    };
+    EXPECT_EQ(normalized(NormalizeMode::minmax), (std::vector<double>{0, 0, 1}));
+    EXPECT_EQ(normalized(NormalizeMode::percentile), (std::vector<double>{0, 0, 1}));
+    const std::vector<double> scores = normalized(NormalizeMode::zscore);
+    EXPECT_NEAR(scores[0], -std::sqrt(0.5), 1e-15);
+    EXPECT_EQ(scores[1], scores[0]);
+    EXPECT_NEAR(scores[2], std::sqrt(2.0), 1e-15);
+}
+
 TEST_P(Depths, HistogramsAreOfTheFormula) {
     for (const Depth depth : depths)
         for (const Fill fill : {Fill::bits, Fill::few, Fill::constant}) {
@@ -287,7 +342,7 @@ TEST_P(Depths, HistogramsAreOfTheFormula) {
                     ASSERT_EQ(got.columns.size(), 4U);
                     double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
                     for (const Histogram::Column& column : got.columns)
-                        for (const double v : row_values(image, column.channel))
+                        for (const double v : channel_values(image, column.channel))
                             if (std::isfinite(v)) lowest = std::min(lowest, v), highest = std::max(highest, v);
                     bool closed = !given;
                     Range expected = given ? *options.range : Range{lowest, highest};
@@ -302,7 +357,7 @@ TEST_P(Depths, HistogramsAreOfTheFormula) {
                     for (const Histogram::Column& column : got.columns) {
                         std::vector<std::uint64_t> counts(bins);
                         std::uint64_t below = 0, above = 0, nan = 0;
-                        for (const double v : row_values(image, column.channel)) {
+                        for (const double v : channel_values(image, column.channel)) {
                             if (std::isnan(v)) {
                                 ++nan;
                             } else if (v < expected.lower) {
@@ -389,10 +444,10 @@ TEST_P(Depths, CopiesAreOfTheFormula) {
                         const DepthTraits& written = traits_of(copy.depth);
                         for (int c = 0; c < channels; ++c) {
                             const Channel own = channels == 1 ? Channel::gray : static_cast<Channel>(1 + c);
-                            const Channel row = !joint || channels == 1 ? own
-                                                : mode.joint_by_luma    ? Channel::luma
-                                                                        : Channel::all;
-                            std::vector<double> decide = row_values(image, c == 3 ? Channel::alpha : row);
+                            const Channel source = !joint || channels == 1 ? own
+                                                   : mode.joint_by_luma    ? Channel::luma
+                                                                           : Channel::all;
+                            std::vector<double> decide = channel_values(image, c == 3 ? Channel::alpha : source);
                             std::sort(decide.begin(), decide.end());
                             for (std::int64_t y = 0; y < image.height; ++y)
                                 for (std::int64_t x = 0; x < image.width; ++x) {
@@ -574,7 +629,7 @@ TEST_P(ManyChannels, EveryBandIsMeasuredByPlace) {
                 EXPECT_EQ(rows[c].unique, wanted.unique);
                 EXPECT_EQ(rows[c].percentiles, wanted.percentiles);
             }
-            const std::vector<double> all = row_values(image, Channel::all);
+            const std::vector<double> all = channel_values(image, Channel::all);
             EXPECT_EQ(rows.back().channel, Channel::all);
             EXPECT_EQ(rows.back().pixels, all.size());
             EXPECT_NEAR(
@@ -615,12 +670,12 @@ TEST_P(ManyChannels, ColorsBeforeBands) {
             const std::vector<Statistics> rows = statistics(analyze(image));
             std::vector<std::string> names;
             for (const Statistics& row : rows) names.push_back(to_string(row.channel));
-            std::vector<std::string> wanted{"red", "green", "blue", "luma", "c3"};
-            if (channels == 6) wanted.insert(wanted.end(), {"c4", "c5"});
+            std::vector<std::string> wanted{"red", "green", "blue", "luma", "extra1"};
+            if (channels == 6) wanted.insert(wanted.end(), {"extra2", "extra3"});
             wanted.push_back("all");
             EXPECT_EQ(names, wanted);
             EXPECT_EQ(rows.back().pixels, static_cast<std::uint64_t>(channels * 23 * 11));
-            std::vector<double> all = row_values(image, Channel::all);
+            std::vector<double> all = channel_values(image, Channel::all);
             std::sort(all.begin(), all.end());
             const double middle =
                 all.size() % 2 ? all[all.size() / 2] : (all[all.size() / 2 - 1] + all[all.size() / 2]) / 2;

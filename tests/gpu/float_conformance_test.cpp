@@ -71,7 +71,7 @@ TEST_P(AnalysisTest, small_float_far_from_zero_has_the_true_std) {
 }
 
 // One channel, and with colors luma, without a finite sample; the others as they are, or of one value.
-TEST_P(AnalysisTest, small_float_rows_without_a_finite_sample) {
+TEST_P(AnalysisTest, small_float_channels_without_a_finite_sample) {
     for (int channels : {1, 3, 4})
         for (int empty = 0; empty < channels; ++empty)
             for (float odd : {NAN, INFINITY, -INFINITY})

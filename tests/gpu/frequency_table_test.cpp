@@ -131,12 +131,12 @@ TEST(FrequencyTable, CountEachValueOfEachChannel) {
                     SCOPED_TRACE(static_cast<int>(content));
                     const Picture picture({61, 19, channels, Depth::f32, order}, layout, content);
                     const std::vector<FrequencyTable> values = count_frequencies(picture.view());
-                    const std::vector<Channel> rows = rows_of(channels);
+                    const std::vector<Channel> measured = measured_channels(channels);
                     std::size_t i = 0;
-                    for (const Channel row : rows) {
-                        if (row == Channel::all) continue;
+                    for (const Channel channel : measured) {
+                        if (channel == Channel::all) continue;
                         ASSERT_LT(i, values.size());
-                        const FloatRow expected = float_row(picture.view(), row);
+                        const FloatChannel expected = float_channel(picture.view(), channel);
                         EXPECT_EQ(values[i].minus_infinite, expected.negative_infinite);
                         EXPECT_EQ(values[i].plus_infinite, expected.positive_infinite);
                         expect_counts(values[i++], expected.finite);
@@ -378,13 +378,18 @@ TEST(FloatSet, GivesTheNumbersOfOneImageOfAllPixels) {
                 for (auto number : {&Statistics::mean, &Statistics::std, &Statistics::std_sample, &Statistics::skewness,
                                     &Statistics::kurtosis})
                     other.*number = row.*number;
-                other.unique = row.unique;  // one image has none
+                other.unique = row.unique;  // one image has neither
+                other.mode = row.mode;
                 test::expect_same(row, other);
                 EXPECT_FALSE(row.entropy || row.clipped_low || row.clipped_high || row.effective_bits);
-                const std::vector<float> finite = float_row(picture.view(), row.channel).finite;
+                const std::vector<float> finite = float_channel(picture.view(), row.channel).finite;
                 EXPECT_EQ(row.mean.has_value(), !finite.empty());
                 if (!finite.empty()) {
                     EXPECT_EQ(row.unique, std::set<float>(finite.begin(), finite.end()).size());
+                    std::map<float, int> counts;
+                    for (const float value : finite) ++counts[value];
+                    const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+                    EXPECT_EQ(row.mode, std::max_element(counts.begin(), counts.end(), fewer)->first);
                 }
             }
             expect_same(*pool.histogram(Depth::f32), histogram(whole));

@@ -237,30 +237,30 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
     EXPECT_EQ(csv(NormalizeMode::minmax).substr(0, csv(NormalizeMode::minmax).find("lower")),
               head + "minmax, channels joint\nnumber,gray,all\n");
     EXPECT_EQ(message(head + "minmax, channels joint\nvalue,gray\n"),
-              "my.csv: line 2: a header 'number', then 'gray', 'all' or both is wanted");
+              "my.csv: line 2: expected a header 'number', then 'gray', 'all' or both");
     const auto changed = [&](std::string text, const std::string& from, const std::string& to) {
         const auto at = text.find(from);
         EXPECT_NE(at, text.npos) << from;
         return message(text.replace(at, from.size(), to));
     };
-    EXPECT_EQ(changed(minmax, "upper", "uper"), "my.csv: line 4: the row of number upper is wanted");
+    EXPECT_EQ(changed(minmax, "upper", "uper"), "my.csv: line 4: expected the row of number upper");
     EXPECT_EQ(changed(minmax, "1.5", "-1.5"), "my.csv: line 4: an upper value is not below the lower one");
-    EXPECT_EQ(changed(minmax, "1.5", "1e39"), "my.csv: line 4: '1e39' is no number in single precision");
+    EXPECT_EQ(changed(minmax, "1.5", "1e39"), "my.csv: line 4: '1e39' is not a number in single precision");
     EXPECT_EQ(changed(minmax, "1.5", "1,5"), "my.csv: line 4: 3 fields, the header has 2");
     EXPECT_EQ(
         message(minmax + "0,1\n"),
-        "my.csv: line 5: '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64 are wanted");
+        "my.csv: line 5: expected '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64");
     const std::string zscore = head + "zscore, channels joint\nnumber,gray\nmean,-2.5\nstd,0\n";
     EXPECT_EQ(message(zscore), "no error");
     EXPECT_EQ(changed(zscore, "std,0", "std,-1"), "my.csv: line 4: a std is not below 0");
-    EXPECT_EQ(changed(zscore, "-2.5", "inf"), "my.csv: line 3: 'inf' is no number in double precision");
+    EXPECT_EQ(changed(zscore, "-2.5", "inf"), "my.csv: line 3: 'inf' is not a number in double precision");
     const std::string equalize = csv(NormalizeMode::equalize);  // the colors are constant
     EXPECT_EQ(message(equalize), "no error");
     EXPECT_NE(equalize.find("\n65535,1,\n"), equalize.npos);
-    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1.5,"), "my.csv: line 65540: '1.5' is no number from 0 to 1");
+    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1.5,"), "my.csv: line 65540: '1.5' is not a number from 0 to 1");
     EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1,1"),
               "my.csv: line 65540: a channel that stays as it is has no values");
-    EXPECT_EQ(changed(equalize, "\n65535,1,\n", "\n"), "my.csv: line 65540: the row of number 65535 is wanted");
+    EXPECT_EQ(changed(equalize, "\n65535,1,\n", "\n"), "my.csv: line 65540: expected the row of number 65535");
 
     const LutSet tables = tables_of(NormalizeMode::equalize);
     Picture out(gray.shape(), packed);
@@ -402,23 +402,23 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
         EXPECT_NE(at, text.npos) << from;
         return message(text.replace(at, from.size(), to));
     };
-    EXPECT_EQ(message(""), "my.csv: line 1: '# gpuhist tables: depth …' is wanted, and the file ends");
+    EXPECT_EQ(message(""), "my.csv: line 1: '# gpuhist tables: depth …' is expected, but the file ends");
     EXPECT_EQ(
         changed("u8", "u9"),
-        "my.csv: line 1: '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64 are wanted");
-    EXPECT_EQ(changed("minmax", "min"), "my.csv: line 1: ', mode ' and one of " + mode_names() + " are wanted");
-    EXPECT_EQ(changed("joint", "joint, more"), "my.csv: line 1: more than is wanted there: ', more'");
+        "my.csv: line 1: expected '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64");
+    EXPECT_EQ(changed("minmax", "min"), "my.csv: line 1: expected ', mode ' and one of " + mode_names());
+    EXPECT_EQ(changed("joint", "joint, more"), "my.csv: line 1: unexpected text: ', more'");
     EXPECT_EQ(changed("value,gray", "value,grey"),
-              "my.csv: line 2: a header 'value', then 'gray', 'all' or both is wanted");
-    EXPECT_EQ(changed("\n3,", "\n4,"), "my.csv: line 6: the row of value 3 is wanted");
+              "my.csv: line 2: expected a header 'value', then 'gray', 'all' or both");
+    EXPECT_EQ(changed("\n3,", "\n4,"), "my.csv: line 6: expected the row of value 3");
     EXPECT_EQ(changed("\n3,", "\n3,1,"), "my.csv: line 6: 3 fields, the header has 2");
     EXPECT_EQ(changed("\n3,", "\n3,-"), "my.csv: line 6: '-" +
                                             std::to_string(static_cast<int>(tables.luts[0].values[3])) +
-                                            "' is no whole number from 0 to 255");
+                                            "' is not a whole number from 0 to 255");
     EXPECT_EQ(changed("\n3,", "\n3,99"), "my.csv: line 6: '99" +
                                              std::to_string(static_cast<int>(tables.luts[0].values[3])) +
-                                             "' is no whole number from 0 to 255");
-    EXPECT_EQ(message(good.substr(0, good.find("\n255,") + 1)), "my.csv: line 258: the row of value 255 is wanted");
+                                             "' is not a whole number from 0 to 255");
+    EXPECT_EQ(message(good.substr(0, good.find("\n255,") + 1)), "my.csv: line 258: expected the row of value 255");
     EXPECT_EQ(message(good + good), "my.csv: line 517: tables of this depth were there before");
 
     std::mt19937 random(5);

@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <opencv2/imgproc.hpp>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/reduce.hpp"
+#include "gpuhist/statistics.hpp"
 #include "plan/refusal.hpp"
 #include "support/engines_under_test.hpp"
 #include "support/raster.hpp"
@@ -30,18 +35,8 @@ cv::Mat luma_of(const Raster& image) {
     for (int y = 0; y < luma.rows; ++y)
         for (int x = 0; x < luma.cols; ++x) {
             const auto at = [&](int c) { return image.value(x, y, c); };
-            const double r = at(0), g = gray ? r : at(1), b = gray ? r : at(2), low = traits_of(image.depth).lowest;
-            double value = r;
-            if (!gray && image.depth == Depth::f64)
-                value = (0.299 * r + 0.587 * g) + 0.114 * b;
-            else if (!gray && image.depth == Depth::f32)
-                value =
-                    (0.299f * static_cast<float>(r) + 0.587f * static_cast<float>(g)) + 0.114f * static_cast<float>(b);
-            else if (!gray && image.depth == Depth::f16)
-                value = half_value(half_of((0.299f * static_cast<float>(r) + 0.587f * static_cast<float>(g)) +
-                                           0.114f * static_cast<float>(b)));
-            else if (!gray)
-                value = low + std::floor((9798 * (r - low) + 19235 * (g - low) + 3735 * (b - low) + 16384) / 32768);
+            const double r = at(0), g = gray ? r : at(1), b = gray ? r : at(2);
+            const double value = gray ? r : luma_by_definition(image.depth, r, g, b);
             const bool finite = std::isfinite(r) && std::isfinite(g) && std::isfinite(b);
             luma.at<double>(y, x) = finite ? value : std::nan("");
         }
@@ -92,9 +87,12 @@ std::optional<double> colorfulness_of(const Raster& image, const cv::Mat& luma) 
            0.3 * std::hypot(mean_of(red_green), mean_of(yellow_blue));
 }
 
-/// Numbers by OpenCV, in the order of the enumeration; none where no neighborhood is valid.
+/// Columns of sums over pixels.
+const char* const names[] = {"sharpness_laplacian", "sharpness_tenengrad", "noise", "colorfulness"};
+
+/// Numbers of these columns by OpenCV; none where no neighborhood is valid.
 std::vector<std::optional<double>> expected(const Raster& image, const cv::Mat& luma) {
-    std::vector<std::optional<double>> numbers(std::size(all_measures));
+    std::vector<std::optional<double>> numbers(std::size(names));
     numbers[3] = colorfulness_of(image, luma);
     if (luma.rows < 3 || luma.cols < 3) return numbers;
     cv::Mat laplacian, x, y, noise;
@@ -113,18 +111,25 @@ std::vector<std::optional<double>> expected(const Raster& image, const cv::Mat& 
     return numbers;
 }
 
+std::optional<double> number_of(const Analysis& found, std::string_view column) {
+    const MeasureValue value = measure_value(found, column);
+    if (const double* number = std::get_if<double>(&value)) return *number;
+    return std::nullopt;
+}
+
 void expect_numbers(const Analysis& found, const Raster& image, const cv::Mat& luma) {
     const auto numbers = expected(image, luma);
-    ASSERT_EQ(found.measured.size(), numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        SCOPED_TRACE(all_measures[i].name);
-        EXPECT_EQ(found.measured[i].measure, all_measures[i].measure);
-        const auto number = number_of(found.measured, all_measures[i].measure, found.depth);
+        SCOPED_TRACE(names[i]);
+        const auto number = number_of(found, names[i]);
         ASSERT_EQ(number.has_value(), numbers[i].has_value());
         if (number) {
             EXPECT_NEAR(*number, *numbers[i], 1e-12 * std::abs(*numbers[i]));
         }
     }
+    ASSERT_EQ(found.measured.size(), std::size(all_measures));
+    for (std::size_t i = 0; i < found.measured.size(); ++i)
+        EXPECT_EQ(found.measured[i].measure, all_measures[i].measure);
 }
 
 class MeasuresTest : public EngineTest {};
@@ -151,9 +156,13 @@ TEST_P(MeasuresTest, are_those_of_opencv_in_images_of_every_depth) {
                 const AnalysisRequest request = quality();
                 const Analysis found = engine->analyze(image.view(), request);
                 expect_numbers(found, image, luma_of(image));
-                Analysis counts = found;
+                Analysis counts = found, without = engine->analyze(image.view());
                 counts.measured.clear();
-                EXPECT_EQ(counts, engine->analyze(image.view())) << "measures change the counts";
+                for (Analysis* one : {&counts, &without})  // measures need more of them
+                    for (ChannelAnalysis& channel : one->channels) channel.order_statistics.clear();
+                counts.pooled_order_statistics = without.pooled_order_statistics;
+                EXPECT_EQ(counts, without) << "measures change the counts";
+                EXPECT_EQ(statistics(found), statistics(engine->analyze(image.view())));
             }
 }
 
@@ -273,7 +282,9 @@ TEST_P(MeasuresTest, come_with_copies_and_of_colors_with_bands_but_not_of_bands)
     bands.samples = Samples::color_bands;
     expect_numbers(engine->analyze(bands.view(), quality()), bands, luma_of(bands));
     bands.samples = Samples::bands;
-    EXPECT_TRUE(engine->analyze(bands.view(), quality()).measured.empty());
+    const std::vector<Measured> of_bands = engine->analyze(bands.view(), quality()).measured;
+    ASSERT_EQ(of_bands.size(), 1U) << "the hash of the pixels";
+    EXPECT_EQ(of_bands.front().measure, Measure::hashes);
 }
 
 TEST_P(MeasuresTest, of_two_images_merge) {
@@ -282,7 +293,7 @@ TEST_P(MeasuresTest, of_two_images_merge) {
     const Analysis more = engine->analyze(other.view(), quality());
     const std::vector<Measured> before = sum.measured;
     sum += more;
-    for (std::size_t i = 0; i < before.size(); ++i) {
+    for (std::size_t i = 0; i < std::size(names); ++i) {
         EXPECT_EQ(sum.measured[i].pixels, before[i].pixels + more.measured[i].pixels);
         EXPECT_EQ(sum.measured[i].sums[0].low, before[i].sums[0].low + more.measured[i].sums[0].low);
     }
@@ -295,8 +306,328 @@ TEST_P(MeasuresTest, whose_terms_overflow_leave_their_neighborhood_out) {
     for (int y = 0; y < 5; ++y)
         for (int x = 0; x < 5; ++x) image.set(x, y, 0, x == 4 ? 1e200 : 7);
     const Analysis found = engine->analyze(image.view(), quality());
-    EXPECT_EQ(number_of(found.measured, Measure::sharpness_tenengrad, Depth::f64), 0.0);
+    EXPECT_EQ(number_of(found, "sharpness_tenengrad"), 0.0);
     EXPECT_EQ(found.measured[1].pixels, 20U);
+}
+
+TEST_P(MeasuresTest, of_contrast_follow_from_luma) {
+    for (const DepthTraits& traits : all_depths)
+        for (const int channels : {1, 3}) {
+            SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels));
+            Raster image(53, 31, channels, traits.depth);
+            const double scale = traits.floating ? 1 / 64.0 : 1;
+            for (std::int64_t i = 0; i < 53 * 31 * channels; ++i)
+                image.set(i / channels % 53, i / channels / 53, static_cast<int>(i % channels),
+                          static_cast<double>(scramble(static_cast<std::uint64_t>(i)) % 120 + 3) * scale);
+            if (traits.floating) image.set(9, 9, 0, std::nan(""));
+            AnalysisRequest request;
+            request.measures.add(Measure::contrast);
+            request.percentiles = Percentiles({50});
+            Analysis found = engine->analyze(image.view(), request);
+            const cv::Mat luma = luma_of(image);
+            std::vector<double> values;
+            for (const double value : cv::Mat_<double>(luma))
+                if (!std::isnan(value)) values.push_back(value);
+            const double white = traits.floating ? 1 : traits.highest;
+            EXPECT_NEAR(*number_of(found, "contrast_rms"), std::sqrt(variance_of(values)) / white, 1e-12);
+            std::sort(values.begin(), values.end());
+            const auto michelson = [](double low, double high) { return (high - low) / (high + low); };
+            EXPECT_EQ(number_of(found, "contrast_michelson"), michelson(values.front(), values.back()));
+            const auto percentile = [&](double q) {
+                const double at = q / 100 * static_cast<double>(values.size() - 1);
+                const auto below = static_cast<std::size_t>(at);
+                return values[below] + (values[below + 1] - values[below]) * (at - static_cast<double>(below));
+            };
+            EXPECT_NEAR(*number_of(found, "contrast_p1_p99"), michelson(percentile(1), percentile(99)), 1e-12);
+            EXPECT_EQ(number_of(found, "noise"), std::nullopt) << "not requested";
+            found.white = 0;
+            EXPECT_EQ(number_of(found, "contrast_rms"), std::nullopt) << "images with several whites";
+        }
+    AnalysisRequest request;
+    request.measures.add(Measure::contrast);
+    for (const double value : {0.0, -3.0}) {
+        Raster image(4, 4, 1, Depth::s16);
+        for (int i = 0; i < 16; ++i) image.set(i % 4, i / 4, 0, value);
+        const Analysis found = engine->analyze(image.view(), request);
+        EXPECT_EQ(number_of(found, "contrast_michelson"), std::nullopt);
+        EXPECT_EQ(number_of(found, "contrast_p1_p99"), std::nullopt);
+    }
+    EXPECT_THROW(measure_value({}, "blur"), InvalidArgument);
+}
+
+/// Percentile by linear interpolation between sorted values.
+double percentile_of(const std::vector<double>& sorted, double q) {
+    const double at = q / 100 * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(at);
+    if (below + 1 == sorted.size()) return sorted.back();
+    return sorted[below] + (sorted[below + 1] - sorted[below]) * (at - static_cast<double>(below));
+}
+
+TEST_P(MeasuresTest, of_brightness_are_percentiles_of_its_formula) {
+    for (const DepthTraits& traits : all_depths)
+        for (const int channels : {1, 3, 4})
+            for (const auto& [width, height] : {std::pair{1, 1}, {37, 19}, {1200, 170}})
+                for (const bool masked : {false, true}) {
+                    SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels) + " " +
+                                 std::to_string(width) + (masked ? " masked" : ""));
+                    Raster image = raster(traits.depth, channels, Fill::bits, width, height);
+                    if (traits.depth == Depth::f64)  // squares overflow
+                        for (int i = 0; i < width * height * channels; ++i)
+                            image.set(i / channels % width, i / channels / width, i % channels, i % 977 * 0.125 - 3);
+                    std::vector<std::uint8_t> mask(static_cast<std::size_t>(width * height));
+                    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = scramble(i) % 3 != 0;
+                    ImageView view = image.view();
+                    if (masked) view.mask = mask.data();
+                    view.mask_row_bytes = width;
+                    std::vector<double> values;
+                    for (int y = 0; y < height; ++y)
+                        for (int x = 0; x < width; ++x) {
+                            if (masked && !mask[static_cast<std::size_t>(y * width + x)]) continue;
+                            const auto square = [&](int c) { return image.value(x, y, c) * image.value(x, y, c); };
+                            const double value =
+                                channels == 1 ? image.value(x, y, 0)
+                                              : std::sqrt(0.241 * square(0) + 0.691 * square(1) + 0.068 * square(2));
+                            if (std::isfinite(value)) values.push_back(value);
+                        }
+                    std::sort(values.begin(), values.end());
+                    AnalysisRequest request;
+                    request.measures.add(Measure::brightness);
+                    const Analysis found = engine->analyze(view, request);
+                    for (const int q : {1, 5, 10, 15, 90, 95, 99}) {
+                        const auto number = number_of(found, "brightness_p" + std::to_string(q));
+                        ASSERT_EQ(number.has_value(), !values.empty());
+                        if (!number) continue;
+                        const double expected = percentile_of(values, q) / (traits.floating ? 1 : traits.highest);
+                        EXPECT_NEAR(*number, expected, 1e-12 * std::abs(expected)) << q;
+                    }
+                }
+}
+
+TEST_P(MeasuresTest, of_brightness_of_large_images_are_exact_whatever_a_sample_of_them_says) {
+    enum Content { natural, equal, unlike, ends };
+    for (const Content content : {natural, equal, unlike, ends})
+        for (const int channels : {3, 4})
+            for (const int width : {1301, 1304}) {
+                SCOPED_TRACE(std::to_string(content) + " " + std::to_string(channels) + " " + std::to_string(width));
+                const int height = 901;
+                Raster image(width, height, channels, Depth::u8);
+                std::vector<double> values;
+                for (int y = 0; y < height; ++y)
+                    for (int x = 0; x < width; ++x) {
+                        double square = 0;
+                        for (int c = 0; c < channels; ++c) {
+                            const std::uint64_t random = scramble(static_cast<std::uint64_t>((y * width + x) * 4 + c));
+                            const int value = content == natural  ? (x / 8 + y / 7 + static_cast<int>(random % 9)) % 256
+                                              : content == equal  ? 200
+                                              : content == unlike ? (y % 8 == 4 ? 250 : static_cast<int>(random % 240))
+                                                                  : static_cast<int>(random % 2) * 255;
+                            image.set(x, y, c, value);
+                            if (c < 3) square += (c == 0 ? 0.241 : c == 1 ? 0.691 : 0.068) * value * value;
+                        }
+                        values.push_back(std::sqrt(square) / 255);
+                    }
+                std::sort(values.begin(), values.end());
+                AnalysisRequest request;
+                request.measures.add(Measure::brightness);
+                const Analysis found = engine->analyze(image.view(), request);
+                for (const int q : {1, 5, 10, 15, 90, 95, 99})
+                    EXPECT_NEAR(*number_of(found, "brightness_p" + std::to_string(q)), percentile_of(values, q), 1e-12);
+            }
+}
+
+TEST_P(MeasuresTest, of_brightness_in_strips_and_of_equal_pixels) {
+    Raster image(700, 500, 3, Depth::u8);
+    for (int y = 0; y < 500; ++y)
+        for (int x = 0; x < 700; ++x)
+            for (int c = 0; c < 3; ++c) image.set(x, y, c, y < 400 ? 255 : scramble(static_cast<std::uint64_t>(x)) % 9);
+    AnalysisRequest request;
+    request.measures.add(Measure::brightness);
+    const Analysis whole = engine->analyze(image.view(), request);
+    EXPECT_NEAR(*number_of(whole, "brightness_p99"), 1, 1e-12);
+    ImageView sides = image.view();
+    sides.data = nullptr;
+    Analysis found;
+    const auto strips = engine->analyze_strips(sides, request, found);
+    do {
+        for (int y = 0; y < 500; y += 90) {
+            ImageView strip = image.view();
+            strip.height = std::min(90, 500 - y);
+            strip.data = static_cast<const std::byte*>(strip.data) + y * strip.row_bytes;
+            strips->take(strip);
+        }
+    } while (strips->end_pass());
+    EXPECT_EQ(found, whole);
+    found += whole;
+    EXPECT_EQ(number_of(found, "brightness_p99"), std::nullopt) << "of two images";
+}
+
+/// Averages of areas, of integers rounded, halves up; NaN where an area has a NaN.
+cv::Mat reduced(const cv::Mat& luma, const cv::Size& size, bool whole) {
+    cv::Mat result(size, CV_64F);
+    for (int j = 0; j < size.height; ++j)
+        for (int i = 0; i < size.width; ++i) {
+            double sum = 0;  // in parts of a pixel: whole numbers
+            for (int y = 0; y < luma.rows; ++y)
+                for (int x = 0; x < luma.cols; ++x) {
+                    const int wide = std::min((x + 1) * size.width, (i + 1) * luma.cols) -
+                                     std::max(x * size.width, i * luma.cols),
+                              high = std::min((y + 1) * size.height, (j + 1) * luma.rows) -
+                                     std::max(y * size.height, j * luma.rows);
+                    if (wide > 0 && high > 0) sum += luma.at<double>(y, x) * wide * high;
+                }
+            const double area = luma.rows * luma.cols;
+            result.at<double>(j, i) = whole ? std::floor((2 * sum + area) / (2 * area)) : sum / area;
+        }
+    return result;
+}
+
+TEST_P(MeasuresTest, of_reduced_images_are_those_of_averages) {
+    for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::u32, Depth::f16, Depth::f32})
+        for (const int channels : {1, 3})
+            for (const bool masked : {false, true})
+                for (const std::uint32_t side : {2U, 20U, 36U, 41U, 500U}) {
+                    SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(channels) + " " +
+                                 std::to_string(side) + (masked ? " masked" : ""));
+                    Raster image = raster(depth, channels, Fill::few, 41, 59);
+                    std::vector<std::uint8_t> mask(41 * 59, 1);
+                    mask[41 * 30 + 17] = mask[3] = 0;
+                    ImageView view = image.view();
+                    if (masked) view.mask = mask.data();
+                    view.mask_row_bytes = 41;
+                    cv::Mat luma = luma_of(image);
+                    for (int i = 0; masked && i < 41 * 59; ++i)
+                        if (mask[static_cast<std::size_t>(i)] == 0) luma.at<double>(i / 41, i % 41) = std::nan("");
+                    AnalysisRequest request;
+                    for (const char* name : {"sharpness_laplacian", "sharpness_tenengrad", "noise"})
+                        request.measures.add(name);
+                    request.measures.reduce_to(side);
+                    const Analysis found = engine->analyze(view, request);
+                    const Sides sides = reduced_sides({41, 59}, side);
+                    const double unit = depth == Depth::f16 ? 16777216 : 1;
+                    const cv::Mat small =
+                        reduced(luma * unit, {static_cast<int>(sides.width), static_cast<int>(sides.height)},
+                                depth != Depth::f32) /
+                        unit;
+                    const auto numbers = expected(image, small);
+                    for (int i = 0; i < 3; ++i) {
+                        const auto number = number_of(found, names[i]);
+                        ASSERT_EQ(number.has_value(), numbers[static_cast<std::size_t>(i)].has_value()) << names[i];
+                        if (number) {
+                            EXPECT_NEAR(*number, *numbers[static_cast<std::size_t>(i)], 1e-11 * std::abs(*number));
+                        }
+                    }
+                    if (depth == Depth::f32) continue;  // whose strips come more than once
+                    ImageView sides_alone = view;
+                    sides_alone.data = nullptr;
+                    sides_alone.mask = nullptr;
+                    Analysis in_strips;
+                    const auto strips = engine->analyze_strips(sides_alone, request, in_strips);
+                    for (int y = 0; y < 59; y += 7) {
+                        ImageView strip = view;
+                        strip.height = std::min(7, 59 - y);
+                        strip.data = static_cast<const std::byte*>(view.data) + y * view.row_bytes;
+                        if (masked) strip.mask = view.mask + y * 41;
+                        strips->take(strip);
+                    }
+                    EXPECT_FALSE(strips->end_pass());
+                    EXPECT_EQ(in_strips.measured, found.measured);
+                }
+}
+
+TEST_P(MeasuresTest, of_gray_pixels_alone) {
+    for (const Depth depth : {Depth::u8, Depth::u16, Depth::f32})
+        for (const int width : {7, 200}) {
+            Raster image(width, 11, 3, depth);
+            for (int y = 0; y < 11; ++y)
+                for (int x = 0; x < width; ++x)
+                    for (int c = 0; c < 3; ++c) image.set(x, y, c, x % 50 + y);
+            AnalysisRequest request;
+            request.measures.add(Measure::gray);
+            const auto gray = [&](const ImageView& view) {
+                return measure_value(engine->analyze(view, request), "gray");
+            };
+            EXPECT_EQ(gray(image.view()), MeasureValue(std::uint64_t{1}));
+            image.set(width - 1, 5, 2, 70);
+            EXPECT_EQ(gray(image.view()), MeasureValue(std::uint64_t{0}));
+            std::vector<std::uint8_t> mask(static_cast<std::size_t>(width * 11), 1);
+            mask[static_cast<std::size_t>(width * 6 - 1)] = 0;
+            ImageView view = image.view();
+            view.mask = mask.data();
+            view.mask_row_bytes = width;
+            EXPECT_EQ(gray(view), MeasureValue(std::uint64_t{1})) << "the pixel with a color is excluded";
+            std::fill(mask.begin(), mask.end(), 0);
+            EXPECT_EQ(gray(view), MeasureValue());
+            EXPECT_EQ(gray(raster(depth, 1, Fill::few).view()), MeasureValue(std::uint64_t{1}));
+        }
+}
+
+TEST_P(MeasuresTest, of_exposure_are_shares_of_luma) {
+    for (const DepthTraits& traits : all_depths)
+        for (const int channels : {1, 3}) {
+            SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels));
+            const Raster image = raster(traits.depth, channels, Fill::bits, 91, 57);
+            AnalysisRequest request;
+            request.measures.add(Measure::exposure);
+            if (traits.floating) request.measures.refer_to(3);
+            Analysis found = engine->analyze(image.view(), request);
+            if (traits.floating) found.white = 3;
+            const cv::Mat luma = luma_of(image);
+            double n = 0, dark = 0, bright = 0;
+            const double white = traits.floating ? 3 : traits.highest;
+            for (const double value : cv::Mat_<double>(luma)) {
+                if (std::isnan(value)) continue;
+                ++n;
+                dark += value < white / 10 ? 1 : 0;
+                bright += value > white - white / 10 ? 1 : 0;
+            }
+            EXPECT_EQ(number_of(found, "dark_fraction"), dark / n);
+            EXPECT_EQ(number_of(found, "bright_fraction"), bright / n);
+        }
+}
+
+TEST_P(MeasuresTest, of_thresholds_are_those_of_opencv) {
+    AnalysisRequest request;
+    request.measures.add(Measure::thresholds);
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        // Two heaps of values, or one, at different places and of different sizes.
+        cv::Mat pixels(61, 83, CV_8UC1);
+        for (int i = 0; i < 61 * 83; ++i) {
+            const std::uint64_t random = scramble(seed * 10000 + static_cast<std::uint64_t>(i)),
+                                heap = random % 11 < seed % 11;
+            const std::uint64_t from = heap ? seed * 7 % 90 : 100 + seed * 13 % 90,
+                                spread = 1 + seed * (heap ? 3 : 5) % 60;
+            pixels.at<std::uint8_t>(i / 83, i % 83) = static_cast<std::uint8_t>(from + (random >> 20) % spread);
+        }
+        double low = 0, high = 0;
+        cv::minMaxLoc(pixels, &low, &high);
+        cv::Mat binary;
+        const double otsu = cv::threshold(pixels, binary, 0, 255, cv::THRESH_OTSU),
+                     triangle = cv::threshold(pixels, binary, 0, 255, cv::THRESH_TRIANGLE);
+        for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::s16}) {
+            SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(seed));
+            const double shift = depth == Depth::s8 ? -128 : depth == Depth::s16 ? -300 : 0;
+            Raster image(83, 61, 1, depth);
+            for (int y = 0; y < 61; ++y)
+                for (int x = 0; x < 83; ++x) image.set(x, y, 0, pixels.at<std::uint8_t>(y, x) + shift);
+            const Analysis found = engine->analyze(image.view(), request);
+            if (low == high) {
+                EXPECT_EQ(number_of(found, "otsu"), std::nullopt);
+                continue;
+            }
+            EXPECT_EQ(number_of(found, "otsu"), otsu + shift);
+            if (high < 255) {  // else the types differ in the value after the last
+                EXPECT_EQ(number_of(found, "triangle"), triangle + shift);
+            }
+            const auto li = number_of(found, "li");
+            ASSERT_TRUE(li);
+            EXPECT_GE(*li, low + shift);
+            EXPECT_LE(*li, high + shift);
+        }
+    }
+    for (const Depth depth : {Depth::f16, Depth::u32, Depth::f32, Depth::f64}) {
+        const Analysis found = engine->analyze(raster(depth, 1, Fill::few).view(), request);
+        EXPECT_EQ(number_of(found, "otsu"), std::nullopt);
+    }
 }
 
 TEST(Measures, are_a_set_of_words) {
@@ -316,7 +647,8 @@ TEST(Measures, are_a_set_of_words) {
     } catch (const InvalidArgument& error) {
         EXPECT_STREQ(
             error.what(),
-            "measure 'blur' is none of quality, sharpness_laplacian, sharpness_tenengrad, noise, colorfulness");
+            "measure 'blur' is not one of quality, sharpness_laplacian, sharpness_tenengrad, noise, colorfulness, "
+            "contrast, brightness, exposure, gray, thresholds, hashes");
     }
 }
 

@@ -220,8 +220,8 @@ TEST_P(NormalizationTest, small_constant_images_stay) {
                     }
                     const auto colors = channels == 1 ? std::vector{Channel::gray}
                                                       : std::vector{Channel::red, Channel::green, Channel::blue};
-                    for (Channel row : colors)
-                        for (float value : float_values_of(output.view(), row)) ASSERT_EQ(value, 0);
+                    for (Channel color : colors)
+                        for (float value : float_values_of(output.view(), color)) ASSERT_EQ(value, 0);
                 }
             }
 }
@@ -311,6 +311,38 @@ void check_minmax_pairs(Engine& engine, int step) {
 
 TEST_P(NormalizationTest, minmax_of_every_pair_equals_opencv_but_at_halves) {
     check_minmax_pairs(*engine, every_nth() > 1 ? 331 : on_gpu() ? 13 : 1);
+}
+
+/// OpenCV counts in f32, and is off by one where no half is near.
+TEST_P(NormalizationTest, minmax_of_16_bits_is_exact_where_opencv_is_not) {
+    constexpr int low = 117, high = 64801, range = high - low;
+    std::vector<std::uint16_t> input(range + 1), output(input.size());
+    for (int x = 0; x <= range; ++x) input[static_cast<std::size_t>(x)] = static_cast<std::uint16_t>(low + x);
+    Analysis result;
+    engine->normalize({input.data(), range + 1, 1, 1, Depth::u16, 2 * (range + 1)}, {}, {},
+                      {output.data(), range + 1, 1, 1, Depth::u16, 2 * (range + 1)}, result);
+    cv::Mat opencv;
+    cv::normalize(cv::Mat(1, range + 1, CV_16U, input.data()), opencv, 0, 65535, cv::NORM_MINMAX);
+    int different = 0;
+    for (int x = 0; x <= range; ++x) {
+        const std::int64_t doubled = std::int64_t{2} * x * 65535, exact = (doubled + range) / (2 * range);
+        const int written = output[static_cast<std::size_t>(x)], theirs = opencv.at<std::uint16_t>(x);
+        ASSERT_EQ(written, exact) << low + x;
+        ASSERT_LE(std::abs(theirs - written), 1) << low + x;
+        different += theirs != written && doubled % (2 * range) != range;
+    }
+    EXPECT_GT(different, 0);
+}
+
+/// numpy.percentile(method="inverted_cdf"), numpy.clip, and rounding; scikit-image's rescale_intensity truncates.
+TEST_P(NormalizationTest, percentile_rounds_between_nearest_ranks) {
+    std::uint8_t input[]{0, 10, 20, 30, 40, 50, 60, 70, 80, 255}, output[10];
+    Analysis result;
+    engine->normalize({input, 10, 1, 1, Depth::u8, 10}, {}, {NormalizeMode::percentile, 15, 85, true},
+                      {output, 10, 1, 1, Depth::u8, 10}, result);
+    // Ranks 2 and 9 of 10: from 10 to 80, 255 / 70 per step of 10, halves up.
+    const std::vector<std::uint8_t> wanted{0, 0, 36, 73, 109, 146, 182, 219, 255, 255};
+    EXPECT_EQ(std::vector<std::uint8_t>(output, output + 10), wanted);
 }
 
 TEST_P(NormalizationTest, equalize_equals_opencv) {

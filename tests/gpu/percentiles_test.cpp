@@ -31,11 +31,11 @@ double interpolated(const std::vector<float>& ascending, double percent) {
     return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }
 
-std::vector<float> finite_of(const ImageView& image, Channel row) {
-    if (row != Channel::all) return float_row(image, row).finite;
+std::vector<float> finite_of(const ImageView& image, Channel channel) {
+    if (channel != Channel::all) return float_channel(image, channel).finite;
     std::vector<float> together;
     for (const Channel color : {Channel::red, Channel::green, Channel::blue}) {
-        const std::vector<float> part = float_row(image, color).finite;
+        const std::vector<float> part = float_channel(image, color).finite;
         together.insert(together.end(), part.begin(), part.end());
     }
     std::sort(together.begin(), together.end());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "statistics/float_analysis.hpp"
@@ -21,7 +22,7 @@ namespace {
 
 template <class Sample>
 std::vector<Statistics> measure(const std::vector<Sample>& samples, int channels = 1, std::int64_t height = 1) {
-    const Depth depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    const Depth depth = core::depth_of<Sample>();
     const auto width = static_cast<std::int64_t>(samples.size()) / channels / height;
     return statistics(
         make_engine("cpu")->analyze(packed_view(samples.data(), width, height, channels, depth, ChannelOrder::rgb)));
@@ -360,10 +361,53 @@ TEST(Statistics, DifferInAnyField) {
             value.resize(1);
         else if constexpr (std::is_enum_v<std::remove_reference_t<decltype(value)>>)
             value = Channel::red;
+        else if constexpr (std::is_same_v<decltype(changed.sum)&, decltype(value)>)
+            value = Int128{1};
         else
             value = 1;
         EXPECT_FALSE(changed == Statistics()) << name;
     });
+}
+
+template <class Sample>
+Statistics row_of(const std::vector<Sample>& samples) {
+    return measure(samples, 1, 1).at(0);
+}
+
+TEST(Statistics, SumsOfIntegersAreExact) {
+    EXPECT_EQ(row_of<std::uint8_t>({255, 255, 0}).sum, SampleSum(Int128{510}));
+    EXPECT_EQ(row_of<std::int8_t>({-128, -128, 1}).sum, SampleSum(Int128{static_cast<std::uint64_t>(-255), -1}));
+    EXPECT_EQ(row_of<std::int16_t>({-32768, 32767}).sum, SampleSum(Int128{static_cast<std::uint64_t>(-1), -1}));
+    EXPECT_EQ(row_of<std::uint32_t>({4294967295, 4294967295, 4294967295}).sum, SampleSum(Int128{12884901885}));
+    EXPECT_EQ(row_of<std::int32_t>({-2147483647 - 1, -2147483647 - 1}).sum,
+              SampleSum(Int128{static_cast<std::uint64_t>(-4294967296), -1}));
+    EXPECT_EQ(to_string(Int128{static_cast<std::uint64_t>(-255), -1}), "-255");
+    EXPECT_EQ(to_string(Int128{0, 1}), "18446744073709551616");
+    EXPECT_EQ(to_string(Int128{0, std::numeric_limits<std::int64_t>::min()}),
+              "-170141183460469231731687303715884105728");
+    EXPECT_EQ(to_string(Int128{}), "0");
+    EXPECT_EQ(to_double(Int128{0, -1}), -0x1p64);
+}
+
+TEST(Statistics, SumsOfFloatsAreRoundedOnce) {
+    EXPECT_EQ(row_of<double>({1e300, 1, -1e300}).sum, SampleSum(1.0));
+    EXPECT_EQ(row_of<double>({0x1p53, 1, 0x1p-60}).sum, SampleSum(0x1p53 + 2));
+    EXPECT_EQ(row_of<double>({0x1p-1074, 0x1p-1074}).sum, SampleSum(0x1p-1073));
+    const double most = std::numeric_limits<double>::max();
+    EXPECT_FALSE(row_of<double>({most, most}).sum);
+    EXPECT_EQ(row_of<float>({0.1F, 0.2F, 1e10F}).sum, SampleSum(1e10 + (double(0.1F) + double(0.2F))));
+    EXPECT_EQ(row_of<float>({16777216, 1, 1}).sum, SampleSum(16777218.0));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_FALSE(row_of<float>({nan, nan}).sum);
+}
+
+TEST(Statistics, ModesAreTheLowestOfEquals) {
+    EXPECT_EQ(row_of<std::uint8_t>({9, 3, 9, 3, 200}).mode, 3);
+    EXPECT_EQ(row_of<std::int8_t>({-1, 5, -1, 5, -128}).mode, -1);
+    EXPECT_EQ(row_of<std::uint16_t>({40000, 1, 40000}).mode, 40000);
+    EXPECT_EQ(row_of<std::uint32_t>({7, 4294967295, 4294967295}).mode, 4294967295.0);
+    EXPECT_EQ(row_of<double>({0.5, -0.0, 0.0, 0.5}).mode, 0);
+    EXPECT_FALSE(row_of<float>({1, 1}).mode);  // the values of one image are not counted
 }
 
 TEST(Statistics, NoLumaHistogramNoLumaRow) {

@@ -124,7 +124,7 @@ TEST_P(StreamBehaviorTest, small_layout) {
             AnalysisRequest request;
             request.bins = 1000;
             const std::size_t bins = depth == Depth::u8 ? 256 : depth == Depth::u16 ? 65536 : 1000;
-            const std::size_t counts = rows_of(channels).size() * bins * sizeof(std::uint64_t);
+            const std::size_t counts = measured_channels(channels).size() * bins * sizeof(std::uint64_t);
             const ResultLayout plain = subject.layout(request);
             EXPECT_EQ(plain.bytes % 256, 0u);
             EXPECT_GE(plain.counts_offset, sizeof(ImageResult));

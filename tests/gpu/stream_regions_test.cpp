@@ -183,10 +183,10 @@ class StreamRegionsTest : public StreamTest {
             return *reinterpret_cast<const RegionResult*>(reinterpret_cast<const char*>(host.data()) + layout.first +
                                                           i * layout.stride);
         }
-        double percentile(std::size_t i, std::size_t row, std::size_t which) const {
+        double percentile(std::size_t i, std::size_t channel, std::size_t which) const {
             const auto* const at = reinterpret_cast<const double*>(reinterpret_cast<const char*>(&result(i)) +
                                                                    analyzer.layout().percentiles_offset);
-            return at[row * analyzer.plan().percentiles.size() + which];
+            return at[channel * analyzer.plan().percentiles.size() + which];
         }
 
         DeviceMemory workspace;
@@ -212,12 +212,12 @@ class StreamRegionsTest : public StreamTest {
             EXPECT_EQ(got.height, region.height);
             EXPECT_EQ(got.area, region.area);
             const std::vector<Statistics> wanted = statistics(region.analysis, list);
-            for (std::size_t row = 0; row < region.analysis.channels.size(); ++row) {
-                const ChannelAnalysis& channel = region.analysis.channels[row];
+            for (std::size_t c = 0; c < region.analysis.channels.size(); ++c) {
+                const ChannelAnalysis& channel = region.analysis.channels[c];
                 SCOPED_TRACE(to_string(channel.channel));
                 const auto truth = std::find_if(wanted.begin(), wanted.end(),
                                                 [&](const Statistics& of) { return of.channel == channel.channel; });
-                const ChannelResult& found = got.channels[row];
+                const ChannelResult& found = got.channels[c];
                 EXPECT_TRUE(found.by_class(got.area) == truth->by_class());
                 EXPECT_EQ(found.minimum, truth->min.value_or(0));
                 EXPECT_EQ(found.maximum, truth->max.value_or(0));
@@ -236,7 +236,7 @@ class StreamRegionsTest : public StreamTest {
                 EXPECT_EQ(found.weight, region.analysis.weighted ? truth->weight.value_or(0) : 0);
                 const auto& percentiles = region.analysis.weighted ? truth->weighted_percentiles : truth->percentiles;
                 for (std::size_t p = 0; p < list.size(); ++p) {
-                    const double value = subject.percentile(at, row, p);
+                    const double value = subject.percentile(at, c, p);
                     if (percentiles[p].value)
                         EXPECT_EQ(value, *percentiles[p].value);
                     else
@@ -617,7 +617,7 @@ TEST_P(StreamRegionsTest, others_are_refused_by_name) {
             plan.depth = Depth::f32;
             plan.validity = std::make_shared<Validity>(weight);
         },
-        "samples of f32 are not weighted by alpha");
+        "samples of f32 cannot be weighted by alpha");
 
     Subject subject(good);
     const auto not_taken = [&](const ImageView& image, const ImageView& map, const char* words) {

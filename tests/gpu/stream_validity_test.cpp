@@ -1,6 +1,8 @@
 // Rules for samples of images in device memory: the same findings, and copies, as of the same images on the host.
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +45,8 @@ class StreamValidityTest : public StreamTest {
     /// Copy by rules, elsewhere, in place, and by an engine.
     void check_copy(const ValidityCase& given, const ValidityOnDevice& there, StreamAnalyzer& analyzer,
                     const AnalysisRequest& request, const Normalization& normalization, const Placement& at) {
-        SCOPED_TRACE(test::describe(normalization) + (normalization.valid_only ? " of valid samples" : ""));
+        SCOPED_TRACE(test::describe(normalization) + (normalization.valid_only ? " of valid samples" : "") +
+                     (normalization.fill ? " fill " + std::to_string(*normalization.fill) : ""));
         const Shape shape = shape_of(given), written = normalized_shape(shape, normalization);
         const bool in_place = written.depth == shape.depth;
         DeviceImages output, replaced;
@@ -78,6 +81,13 @@ class StreamValidityTest : public StreamTest {
         EXPECT_EQ(output.difference(), "");
         EXPECT_EQ(replaced.difference(), "") << "in place";
         EXPECT_TRUE(results.guard_untouched());
+    }
+    /// Values that may stand for nodata in a copy, in turn, now and then none.
+    static std::optional<double> fill_of(Depth copy, std::size_t turn) {
+        const DepthTraits& traits = traits_of(copy);
+        if (turn % 3 == 0) return std::nullopt;
+        if (traits.floating) return turn % 3 == 1 ? -9.5 : std::numeric_limits<double>::quiet_NaN();
+        return turn % 3 == 1 ? traits.lowest : traits.highest;
     }
     static bool is_streamed(const DepthTraits& traits) { return traits.counting != Counting::sorted; }
 
@@ -157,8 +167,10 @@ TEST_P(StreamValidityTest, copies_are_made_from_what_counts) {
                 const std::vector<AnalysisRequest> requests = requests_of(given);
                 for (Normalization normalization : normalizations(channels))
                     for (const bool valid_only : {false, true}) {
+                        const Depth copy = normalized_depth(depth, normalization);
                         normalization.valid_only = valid_only;
-                        if (valid_only && normalized_depth(depth, normalization) != depth) continue;
+                        normalization.fill = fill_of(copy, turn / 2);
+                        if (valid_only && copy != depth) continue;
                         check_copy(given, there, analyzer, requests[turn % requests.size()], normalization,
                                    placement(turn));
                         ++turn;
@@ -181,7 +193,9 @@ TEST_P(StreamValidityTest, copies_are_made_from_weights) {
                 plan.normalize = true;
                 StreamAnalyzer analyzer(plan);
                 for (Normalization normalization : normalizations(channels)) {
-                    normalization.valid_only = ++turn % 2 && normalized_depth(depth, normalization) == depth;
+                    const Depth copy = normalized_depth(depth, normalization);
+                    normalization.valid_only = ++turn % 2 && copy == depth;
+                    normalization.fill = fill_of(copy, turn / 2);
                     check_copy(given, there, analyzer, given.request(), normalization, placement(turn));
                     ASSERT_FALSE(HasFailure());
                 }
@@ -206,10 +220,33 @@ TEST_P(StreamValidityTest, copies_where_a_channel_has_no_sample_or_none_has) {
             }
 }
 
+TEST_P(StreamValidityTest, copies_keep_a_level_for_nodata_where_there_is_none) {
+    std::size_t turn = 0;
+    for (const Depth depth : depths)
+        for (const int channels : channel_counts) {
+            ValidityCase given = make_validity_case(depth, channels, 1);
+            SCOPED_TRACE(describe(given, 1));
+            given.validity = {};
+            const ValidityOnDevice there(given);
+            StreamPlan plan = plan_of(given);
+            plan.classified_pixels = 0;
+            plan.normalize = true;
+            StreamAnalyzer analyzer(plan);
+            AnalysisRequest request = given.request();
+            request.validity.reset();
+            for (Normalization normalization : normalizations(channels)) {
+                normalization.fill = fill_of(normalized_depth(depth, normalization), 1 + ++turn % 2);
+                check_copy(given, there, analyzer, request, normalization, placement(turn));
+                ASSERT_FALSE(HasFailure());
+            }
+        }
+}
+
 TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
     for (const Depth depth : depths)
         for (const NormalizeMode mode : all_modes) {
-            const Normalization normalization{mode};
+            Normalization normalization{mode};
+            normalization.fill = fill_of(normalized_depth(depth, mode), 1);
             const ValidityCase given = make_validity_case(depth, 3, 2);
             SCOPED_TRACE(describe(given, 2));
             const ValidityOnDevice there(given);
@@ -263,8 +300,10 @@ TEST_P(StreamValidityTest, tables_are_there_when_a_result_is_ready) {
     const auto* table =
         reinterpret_cast<const std::uint16_t*>(reinterpret_cast<const char*>(&results[0]) + results[0].tables_offset);
     for (std::int64_t y = 0; y < given.image.height; ++y)
-        for (std::int64_t x = 0; x < given.image.width; ++x)
-            ASSERT_EQ(table[load<std::uint16_t>(given.view(), x, y, 1)], load<std::uint16_t>(copy.view(), x, y, 1));
+        for (std::int64_t x = 0; x < given.image.width; ++x) {
+            const auto sample = load<std::uint16_t>(given.view(), x, y, 1);
+            ASSERT_EQ(given.names(x, y, 1) ? sample : table[sample], load<std::uint16_t>(copy.view(), x, y, 1));
+        }
     synchronize();
 }
 

@@ -87,7 +87,7 @@ TEST_P(StreamWeightsTest, go_with_masks_and_rules) {
         }
 }
 
-// Gray with alpha has one row; a fourth band is no alpha, and has a row.
+// Gray with alpha has one channel; a fourth band is no alpha, and is measured.
 TEST_P(StreamWeightsTest, follow_from_what_the_samples_are) {
     const auto engine = make_engine("cuda");
     for (const Depth depth : {Depth::u8, Depth::u16}) {
@@ -213,8 +213,8 @@ TEST_P(StreamWeightsTest, others_are_refused_by_name) {
         const ValidityCase given = weighted_case(traits.depth, 4, 0);
         const ValidityOnDevice there(given);
         const std::string words = traits.lowest < 0 && traits.counting == Counting::values && !traits.floating
-                                      ? std::string("alpha of ") + traits.name + " is no weight"
-                                      : std::string("samples of ") + traits.name + " are not weighted by alpha";
+                                      ? std::string("alpha of ") + traits.name + " cannot be a weight"
+                                      : std::string("samples of ") + traits.name + " cannot be weighted by alpha";
         expect_refused([&] { engine->analyze(there.view, given.request()); }, words);
         if (traits.counting == Counting::sorted) continue;
         StreamAnalyzer analyzer(plan_of(traits.depth, 4));

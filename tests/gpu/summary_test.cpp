@@ -161,7 +161,7 @@ TEST(Summary, FloatPicturesGiveTheMomentsOfAllPixels) {
         for (std::int64_t size : {1, 7, 31, 64}) {
             const Picture picture({size, size + 3, 1, Depth::f32}, packed, content);
             pool.add(analyze(picture));
-            const std::vector<float> finite = float_row(picture.view(), Channel::gray).finite;
+            const std::vector<float> finite = float_channel(picture.view(), Channel::gray).finite;
             values.insert(values.end(), finite.begin(), finite.end());
         }
         std::sort(values.begin(), values.end());
@@ -289,6 +289,7 @@ TEST(Summary, StdStaysExactBeyond128Bits) {
     channel.pixels = std::uint64_t{1} << 59;
     DepthSummary depth;
     depth.depth = Depth::u16;
+    depth.images = 1;
     depth.range = Range{0, 65536};
     depth.channels = {channel};
     const Statistics row = Summary({depth}).statistics().at(0).statistics;

@@ -65,16 +65,16 @@ void expect_channel(const ChannelAnalysis& found, const ValidityCase& given, Eng
 void expect_findings(const ValidityCase& given, const Analysis& found, Engine& reference) {
     const std::int64_t width = given.image.width, height = given.image.height;
     const bool bands = given.image.samples == Samples::bands;
-    for (const ChannelAnalysis& row : found.channels) {
-        SCOPED_TRACE(to_string(row.channel));
-        if (row.channel == Channel::luma && bands) continue;
-        const bool luma = row.channel == Channel::luma;
+    for (const ChannelAnalysis& one : found.channels) {
+        SCOPED_TRACE(to_string(one.channel));
+        if (one.channel == Channel::luma && bands) continue;
+        const bool luma = one.channel == Channel::luma;
         int place = 0;
-        while (!luma && given.channel(place) != row.channel && !(bands && found.find(Channel::red))) ++place;
+        while (!luma && given.channel(place) != one.channel && !(bands && found.find(Channel::red))) ++place;
         if (bands && found.find(Channel::red))  // as engines name four bands and fewer
-            place = row.channel == Channel::red     ? 0
-                    : row.channel == Channel::green ? 1
-                    : row.channel == Channel::blue  ? 2
+            place = one.channel == Channel::red     ? 0
+                    : one.channel == Channel::green ? 1
+                    : one.channel == Channel::blue  ? 2
                                                     : 3;
         CutOut cut(given, luma ? 3 : 1);
         std::uint64_t masked = 0, nodata = 0;
@@ -90,7 +90,7 @@ void expect_findings(const ValidityCase& given, const Analysis& found, Engine& r
                 else
                     cut.add(given, x, y, luma ? 0 : place);
             }
-        expect_channel(row, given, reference, cut, luma ? Channel::luma : Channel::gray, masked, nodata);
+        expect_channel(one, given, reference, cut, luma ? Channel::luma : Channel::gray, masked, nodata);
     }
     expect_all_pixels_counted(found);
 }
@@ -223,7 +223,8 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                                 b = wanted[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)];
                             ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << a << " " << b << " " << c;
                         }
-                    // Excluded samples: 0 in another depth, and where it is asked as it was.
+                    // Excluded samples: in another depth nodata is NaN, what is masked or out of bounds 0; and where
+                    // it is asked all are as they were.
                     if (depth == traits.depth) {
                         Normalization only = normalization;
                         only.valid_only = true;
@@ -239,7 +240,9 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                         if (std::binary_search(places.begin(), places.end(), p)) continue;
                         for (int c = 0; c < channels; ++c) {
                             const auto at = static_cast<std::size_t>(p * channels + c);
-                            const double wanted_there = depth == traits.depth ? before[at] : 0;
+                            const bool named = given.names(p % given.image.width, p / given.image.width, c) &&
+                                               !(channels == 4 && c == 3);
+                            const double wanted_there = depth == traits.depth ? before[at] : named ? std::nan("") : 0;
                             ASSERT_TRUE(kept[at] == wanted_there || (std::isnan(kept[at]) && std::isnan(wanted_there)));
                         }
                     }
@@ -274,8 +277,40 @@ TEST_P(ValidityTest, SumsUp) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, ValidityTest, testing::ValuesIn(engines_under_test), label_of);
 
-TEST(Nodata, IsRoundedToTheSamplesType) {
-    EXPECT_EQ(nodata_in(Depth::u8, 254.6), 255);
+TEST_P(ValidityTest, BoundsOfFloatsAreRoundedToTheSamplesType) {
+    const auto valid_of = [&](Depth depth, auto samples, double lowest, double highest) {
+        ImageView image;
+        image.data = samples.data();
+        image.width = static_cast<std::int64_t>(samples.size());
+        image.height = 1;
+        image.depth = depth;
+        image.row_bytes = image.packed_row_bytes();
+        AnalysisRequest request;
+        request.validity = std::make_shared<Validity>(Validity{{}, {{{}, lowest, highest}}});
+        return engine->analyze(image, request).channels[0].by_class();
+    };
+    const double infinite = std::numeric_limits<double>::infinity();
+    const std::vector<float> tenths{0.1F, 0.2F, 0.3F};
+    EXPECT_EQ(valid_of(Depth::f32, tenths, 0.1, 0.3).nodata, 0u);
+    EXPECT_EQ(valid_of(Depth::f32, tenths, std::nextafter(0.1F, 1.0F), infinite).nodata, 1u);
+    EXPECT_EQ(valid_of(Depth::f32, tenths, -infinite, std::nextafter(0.3F, 0.0F)).nodata, 1u);
+    EXPECT_EQ(valid_of(Depth::f64, std::vector<double>{0.1, double(0.1F), 0.3}, 0.1, 0.3).nodata, 0u);
+    EXPECT_EQ(valid_of(Depth::f64, std::vector<double>{double(0.3F), 0.3}, 0.1, 0.3).nodata, 1u);
+    // A bound over all finite values leaves out infinite ones, an infinite bound does not: they are infinite.
+    const std::vector<float> ends{-3e38F, 3e38F, std::numeric_limits<float>::infinity()};
+    EXPECT_EQ(valid_of(Depth::f32, ends, -1e39, 1e39).nodata, 1u);
+    EXPECT_EQ(valid_of(Depth::f32, ends, -infinite, infinite).nodata, 0u);
+    EXPECT_EQ(valid_of(Depth::f32, ends, -infinite, infinite).infinite, 1u);
+    // Integers are inside from ceil(lowest) to floor(highest).
+    const std::vector<std::uint8_t> whole{0, 1, 2, 3, 255};
+    EXPECT_EQ(valid_of(Depth::u8, whole, 0.5, 2.5).nodata, 3u);
+    EXPECT_EQ(valid_of(Depth::u8, whole, 1, infinite).nodata, 1u);
+}
+
+TEST(Nodata, IsHeldByTheSamplesType) {
+    EXPECT_EQ(nodata_in(Depth::u8, 254.6), std::nullopt);
+    EXPECT_EQ(nodata_in(Depth::u8, 255), 255);
+    EXPECT_EQ(nodata_in(Depth::s32, 3.5), std::nullopt);
     EXPECT_EQ(nodata_in(Depth::u8, -1), std::nullopt);
     EXPECT_EQ(nodata_in(Depth::u8, 256), std::nullopt);
     EXPECT_EQ(nodata_in(Depth::u32, 4294967295.0), 4294967295.0);

@@ -116,7 +116,7 @@ TEST(Dataset, OfOneWhiteRefersToIt) {
     EXPECT_EQ(u16["channels"][0]["mean_01"], 2274.25 / 4095);
     EXPECT_EQ(u16["normalize"]["mean"], nlohmann::json::array({2274.25 / 4095}));
     const std::string csv = dataset_csv({{"", pool}});
-    EXPECT_TRUE(csv.ends_with(",4095,4,0,0,,,,,,,,\n")) << csv;
+    EXPECT_TRUE(csv.ends_with(",4095,4,0,0,,,,,,,,,9097,0\n")) << csv;
     EXPECT_TRUE(dataset_notes(pool).empty());
 }
 
@@ -130,11 +130,11 @@ TEST(Dataset, OfSeveralWhitesHasNoNumbersThatReferToOne) {
     EXPECT_EQ(gray["max"], 65535);
     EXPECT_EQ(gray["clipped_low"], 1.0 / 6);
     const std::string csv = dataset_csv({{"", pool}});
-    EXPECT_TRUE(csv.ends_with(",,,,6,0,0,,,,,,,,\n")) << csv;
+    EXPECT_TRUE(csv.ends_with(",,,,6,0,0,,,,,,,,,69640,0\n")) << csv;
     ASSERT_EQ(dataset_notes(pool).size(), 1U);
-    EXPECT_EQ(
-        dataset_notes(pool)[0],
-        "u16: images have several whites: white, mean_01, std_01 and clipped_high are empty; --white V gives one");
+    EXPECT_EQ(dataset_notes(pool)[0],
+              "u16: images have different values of white: white, mean_01, std_01 and clipped_high are empty; give "
+              "--white V");
 }
 
 TEST(Dataset, OfBandsHasTheirChannels) {
@@ -149,12 +149,52 @@ TEST(Dataset, OfBandsHasTheirChannels) {
     std::string rows, counted;
     for (const auto& row : u8["channels"]) rows += row["channel"].get<std::string>() + row["images"].dump() + " ";
     for (const auto& column : u8["histogram"]["channels"]) counted += column["channel"].get<std::string>() + " ";
-    EXPECT_EQ(rows, "red1 green1 blue1 luma1 c01 c11 c21 c32 all2 ");
-    EXPECT_EQ(counted, "red green blue luma c0 c1 c2 c3 ");
+    EXPECT_EQ(rows, "red1 green1 blue1 luma1 c01 c11 c21 c31 extra11 all2 ");
+    EXPECT_EQ(counted, "red green blue luma c0 c1 c2 c3 extra1 ");
     EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 4.0 / 255, 5.0 / 255}));
     EXPECT_EQ(histogram_csv(histogram(colors, {2, std::nullopt})),
-              "bin,lower,upper,red,green,blue,luma,c3\n0,0,128,2,2,2,2,2\n1,128,256,0,0,0,0,0\n");
+              "bin,lower,upper,red,green,blue,luma,extra1\n0,0,128,2,2,2,2,2\n1,128,256,0,0,0,0,0\n");
     EXPECT_EQ(dataset_plot(pool, pool.statistics()).panels.size(), 2U);  // colors, and bands of two images
+}
+
+/// Bands with names pool by these, wherever they lie in their images; those that are called like ours, apart.
+TEST(Dataset, OfBandsWithNamesPoolsByThese) {
+    const auto named = [](std::vector<std::uint8_t> samples, const std::vector<std::string>& names, Samples meaning) {
+        Analysis bands = analyze<std::uint8_t>(samples, static_cast<int>(names.size()));
+        name_channels(bands, meaning, names);
+        return bands;
+    };
+    const Analysis first = named({10, 1, 20, 1, 30, 1}, {"depth", "all", ""}, Samples::bands);
+    Summary pool, other;
+    pool.add(first);
+    other.add(named({1, 2, 3, 5, 6, 7}, {"", "N", "depth"}, Samples::bands));
+    other.add(named({1, 2, 3, 40, 5, 6, 7, 50}, {"", "", "", "depth"}, Samples::color_bands));
+    pool.merge(other);
+    std::string rows;
+    for (const SummaryRow& row : pool.statistics())
+        rows += std::string(channel_name(row.statistics)) + " " + std::to_string(row.images) + " " +
+                shortest(*row.statistics.mean) + "\n";
+    EXPECT_EQ(rows,
+              "red 1 3\ngreen 1 4\nblue 1 5\nluma 1 4\nc0 1 3\nc2 1 10.5\nN 1 4\nband:all 1 15.5\ndepth 3 18.5\n"
+              "all 3 10.05\n");
+    EXPECT_EQ(pool.depths()[0].images, 3U);
+    EXPECT_EQ(pool.depths()[0].images_of_bands(), 2U);
+    EXPECT_EQ(pool.depths()[0].find("depth")->pixels, 6U);
+    EXPECT_EQ(pool.depths()[0].find("all"), nullptr);
+    EXPECT_TRUE(parse_summary(summary_json(pool), "p") == pool);
+    Summary backwards = other;
+    backwards.add(first);
+    EXPECT_TRUE(backwards == pool);
+    EXPECT_EQ(histogram_csv(histogram(first, {1, std::nullopt})), "bin,lower,upper,depth,band:all,c2\n0,0,256,2,2,2\n");
+    const auto columns = pool.histogram(Depth::u8)->columns;
+    EXPECT_EQ(channel_name(columns.back()), "depth");
+    EXPECT_EQ(columns.back().counts[40], 1U);
+    for (const char* name : {"a,b", "=1", "\xff\n"}) {
+        Summary odd;
+        odd.add(named({1, 2}, {name, "band:all"}, Samples::bands));
+        EXPECT_TRUE(parse_summary(summary_json(odd), "p") == odd) << name;
+        EXPECT_NE(odd.depths()[0].find("band:band:all"), nullptr);
+    }
 }
 
 TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
@@ -266,16 +306,18 @@ TEST(PoolFile, LargeNumbersAreStringsAndCountsAreRuns) {
     channel.counts[8] = std::uint64_t{1} << 53;
     channel.pixels = std::uint64_t{1} << 54;
     depth.channels = {channel};
+    depth.images = 2;
     const std::string text = summary_json(Summary({depth}));
-    EXPECT_EQ(text,
-              R"([{"depth":"u8","white":255.0,"channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
-              R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
+    EXPECT_EQ(
+        text,
+        R"([{"depth":"u8","images":2,"white":255.0,"channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
+        R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
     EXPECT_TRUE(parse_summary(text, "p") == Summary({depth}));
 }
 
 TEST(PoolFile, IsReadStrictly) {
-    const std::string good =
-        R"([{"depth":"u8","white":255.0,"channels":[{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
+    const std::string good = R"([{"depth":"u8","images":1,"white":255.0,"channels":)"
+                             R"([{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
     ASSERT_FALSE(parse_summary(good, "p").empty());
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string text = good;
@@ -286,27 +328,30 @@ TEST(PoolFile, IsReadStrictly) {
     };
     EXPECT_EQ(changed("[{", "[{{").substr(0, 17), "my.json: no JSON:");
     EXPECT_EQ(changed("u8", "u9"), "my.json/0/depth: 'u9' is not known here");
-    EXPECT_EQ(changed("\"images\"", "\"image\""), "my.json/0/channels/0: 'images' is missing");
-    EXPECT_EQ(changed("\"images\":1", "\"images\":1,\"more\":2"), "my.json/0/channels/0: 'more' does not belong here");
-    EXPECT_EQ(changed("\"images\":1", "\"images\":-1"),
-              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
-    EXPECT_EQ(changed("\"images\":1", "\"images\":1.0"),
-              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
-    EXPECT_EQ(changed("\"images\":1", "\"images\":\"1\""),
-              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
-    EXPECT_EQ(changed("\"images\":1", "\"images\":4"),
+    for (const auto& [start, place] :
+         {std::pair("\"u8\",\"images\"", "my.json/0"), std::pair("\"gray\",\"images\"", "my.json/0/channels/0")}) {
+        const std::string images = start, before = images.substr(0, images.size() - 8), at = place;
+        EXPECT_EQ(changed(images, before + "\"image\""), at + ": 'images' is missing");
+        EXPECT_EQ(changed(images + ":1", images + ":1,\"more\":2"), at + ": 'more' does not belong here");
+        for (const char* none : {"-1", "1.0", "\"1\""})
+            EXPECT_EQ(changed(images + ":1", images + ":" + none),
+                      at + "/images: expected a whole number, in quotes from 2^53 on");
+    }
+    EXPECT_EQ(changed("\"gray\",\"images\":1", "\"gray\",\"images\":4"),
               "my.json: summary: u8 gray: there is at least one image and sample, and at most 2^60 samples");
+    EXPECT_EQ(changed("\"u8\",\"images\":1", "\"u8\",\"images\":2"),
+              "my.json: summary: u8: not the images of its channels");
     EXPECT_EQ(changed("\"samples\":3", "\"samples\":4"),
               "my.json: summary: u8 gray: the counts do not add up to the samples");
     EXPECT_EQ(changed("[9,1]", "[5,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("[9,1]", "[256,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("[9,1]", "[9,0]"), "my.json/0/channels/0/counts/1: a run holds no zero");
     EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
-    EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
+    EXPECT_EQ(changed("gray", "all"),
+              "my.json: summary: u8: channels are in the order gray red green blue luma alpha, then bands, each once");
     EXPECT_EQ(changed("gray", "red"), "my.json: summary: u8: red, green and blue come together");
-    EXPECT_EQ(changed("gray", "c64"), "my.json/0/channels/0/channel: 'c64' is not known here");
     EXPECT_EQ(changed("255.0", "0"), "my.json: summary: u8: white is a finite number over 0");
-    EXPECT_EQ(changed("255.0", "\"255\""), "my.json/0/white: a number is wanted");
+    EXPECT_EQ(changed("255.0", "\"255\""), "my.json/0/white: expected a number");
     EXPECT_EQ(changed("\"white\":255.0,", ""), "my.json/0: 'white' is missing");
 }
 
@@ -328,10 +373,10 @@ TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
     };
     const std::string place = "p/0/channels/0/values/runs/0: ";
     const std::string not_the_samples = "p: summary: f32 gray: the counts of values are not those of the samples";
-    EXPECT_EQ(changed(text, text + "?"), place + "Base64 is wanted");
-    EXPECT_EQ(changed(text, text + "="), place + "Base64 is wanted");
-    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "N"), place + "Base64 is wanted");
-    EXPECT_EQ(changed(text, text.substr(0, text.size() - 2)), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text + "?"), place + "expected Base64");
+    EXPECT_EQ(changed(text, text + "="), place + "expected Base64");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "N"), place + "expected Base64");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 2)), place + "expected Base64");
     EXPECT_EQ(changed(text, text.substr(0, text.size() - 3)), place + "counts of values: a number that does not end");
     EXPECT_EQ(changed(text, ""), place + "counts of values: a run without values");
     EXPECT_EQ(changed(text, text + "\",\"" + text), not_the_samples);
@@ -398,6 +443,7 @@ TEST(PoolFile, DamageToTheFileOfValuesIsSeen) {
 TEST(PoolFile, ATextStandsForNoMoreMemoryThanItsLengthMay) {
     const auto wide = [](std::size_t bins) {
         DepthSummary depth;
+        depth.images = 1;
         depth.depth = Depth::f32;
         depth.white = 1;
         depth.range = Range{0, 1};

@@ -279,6 +279,98 @@ TEST_F(Pages, LoopsEnd) {
     EXPECT_EQ(failure(file, 3), "x#3: damaged: the TIFF's directories form a loop, or overlap");
 }
 
+TEST_F(Pages, LoopsOfEveryLengthEndBehindTheLastNewDirectory) {
+    const auto append = [](Bytes& file, std::uint64_t number, int bytes) {
+        for (int i = 0; i < bytes; ++i) file.push_back(static_cast<unsigned char>(number >> 8 * i));
+    };
+    constexpr std::uint64_t directory_bytes = 2 + 2 * 12 + 4, first = 8;
+    for (std::uint64_t count = 1; count <= 20; ++count)
+        for (std::uint64_t back = 0; back < count; ++back) {
+            Bytes file{'I', 'I', 42, 0};
+            append(file, first, 4);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                append(file, 2, 2);
+                for (const std::uint64_t tag : {TIFFTAG_IMAGEWIDTH, TIFFTAG_IMAGELENGTH}) {
+                    append(file, tag, 2);
+                    append(file, TIFF_LONG, 2);
+                    append(file, 1, 4);
+                    append(file, i + 1, 4);
+                }
+                append(file, first + (i + 1 < count ? i + 1 : back) * directory_bytes, 4);
+            }
+            const auto found = probe_pages(file, "x");
+            ASSERT_EQ(found->pages.size(), count) << back;
+            for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(found->pages[i].width, i + 1);
+            ASSERT_TRUE(found->rest);
+            EXPECT_EQ(std::string(found->rest->what()), "x: damaged: the TIFF's directories form a loop, or overlap");
+        }
+}
+
+TEST_F(Pages, AMaskOfALaterPageIsNotThatOfTheFirst) {
+    const cv::Mat mask = samples(8, 8, 1) > 99;
+    for (const bool alike : {false, true}) {
+        const cv::Mat second = alike ? samples(8, 8, 1) : samples(9, 9, 1);
+        const Bytes file = write_stack({{samples(8, 8, 1)}, {second}, {mask, FILETYPE_MASK}}, "w");
+        EXPECT_EQ(decode_image(file, "x").pages, 2U);
+        EXPECT_EQ(decode_image(file, "x").mask.empty(), alike);
+        EXPECT_EQ(page_of(file, 1).mask.empty(), alike);
+        EXPECT_EQ(page_of(file, 2).mask.empty(), !alike);
+    }
+}
+
+TEST_F(Pages, TheirListTakesNoMoreMemoryThanItMay) {
+    const std::string one = "P5 2 1 255\nyz";
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += one;
+    std::vector<Directory> directories(1000, {samples(1, 2, 1)});
+    for (const Bytes& file : {Bytes(many.begin(), many.end()), write_stack(directories, "w")}) {
+        EXPECT_EQ(probe_pages(file, "x")->pages.size(), 1000U);
+        EXPECT_FALSE(probe_pages(file, "x")->rest);
+        EXPECT_EQ(decode_image(file, "x").pages, 1000U);
+        DecodeOptions options;
+        options.most_page_bytes = 100 * sizeof(PageFacts);
+        options.pages = probe_pages(file, "x", options.most_page_bytes);
+        const std::size_t count = options.pages->pages.size();
+        EXPECT_GE(count, 20U);
+        EXPECT_LE(count, 100U);
+        ASSERT_TRUE(options.pages->rest);
+        EXPECT_EQ(options.pages->rest->kind(), IoError::Kind::memory);
+        options.page = count;
+        EXPECT_EQ(decode_image(file, "x", options).pixels.cols, 2);
+        ++options.page;
+        try {
+            decode_image(file, "x", options);
+            ADD_FAILURE();
+        } catch (const IoError& error) {
+            EXPECT_EQ(error.what(), "x#" + std::to_string(count + 1) + ": it has more than " + std::to_string(count) +
+                                        " pages, and there is no memory to list the others");
+        }
+    }
+}
+
+TEST_F(Pages, SidesAreShownBeforeThereIsMemoryForPixels) {
+    const std::string pnm = "P5 40 30 255\n" + std::string(1200, 'x');
+    const Bytes stack = write_stack({{samples(30, 40, 1)}, {samples(30, 40, 1)}}, "w");
+    for (const Bytes& file : {Bytes(pnm.begin(), pnm.end()), stack})
+        for (const std::uint64_t page : {0U, 1U, 2U}) {
+            if (page == 2 && file.size() == pnm.size()) continue;
+            DecodeOptions options;
+            options.page = page;
+            std::uint64_t asked = 0;
+            options.admit = [&](std::uint64_t, std::uint64_t pixels) { asked += pixels; };
+            options.sides = [](std::uint64_t width, std::uint64_t height) {
+                throw IoError(std::to_string(width) + " by " + std::to_string(height));
+            };
+            for (const bool of_file : {false, true}) try {
+                    of_file ? read_image(save("some.file", file), options) : decode_image(file, "x", options);
+                    ADD_FAILURE();
+                } catch (const IoError& error) {
+                    EXPECT_EQ(std::string(error.what()), "40 by 30");
+                }
+            EXPECT_EQ(asked, 0U);
+        }
+}
+
 TEST_F(Pages, NoMoreIsReadThanAPageTakes) {
     std::vector<Directory> directories;
     for (int i = 0; i < 400; ++i) {

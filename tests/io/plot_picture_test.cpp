@@ -232,6 +232,74 @@ TEST(PlotRange, AllButOneFloatAreOneValue) {
     EXPECT_EQ(panel.histogram.columns[0].above, 1U);
 }
 
+/// Signed integers have no bits in use that begin at 0: they are shown from the lowest to the highest.
+TEST(PlotRange, SignedIntegersSpanTheirValues) {
+    const auto shown = [](const std::vector<std::int16_t>& samples, const PlotRange& range = {}) {
+        const Analysis analysis = make_engine("cpu")->analyze(
+            packed_view(samples.data(), static_cast<std::int64_t>(samples.size()), 1, 1, Depth::s16));
+        const PlotPanel panel = plot_panel(analysis, statistics(analysis), range);
+        Summary set;
+        set.add(analysis);
+        EXPECT_EQ(plot_panels(set, Depth::s16, {}, range).at(0).histogram.range, panel.histogram.range);
+        return panel;
+    };
+    const PlotPanel heights = shown({-37, 12, 500, 986});
+    EXPECT_EQ(heights.histogram.range, (Range{-37, 987}));
+    EXPECT_EQ(heights.histogram.columns[0].counts.size(), 512u);
+    EXPECT_EQ(heights.histogram.columns[0].counts.front(), 1u);
+    EXPECT_EQ(heights.histogram.columns[0].counts.back(), 1u);
+    EXPECT_EQ(heights.values, "value");
+    EXPECT_EQ(shown({-32768, 32767}).histogram.range, (Range{-32768, 32768}));
+    EXPECT_EQ(shown({-9, -5}).histogram.range, (Range{-9, -4}));
+    EXPECT_EQ(shown({7, 7}).histogram.range, (Range{7, 8}));
+    EXPECT_EQ(shown({-37, 986}, {PlotRange::Kind::full, {}}).histogram.range, (Range{-32768, 32768}));
+    // The axis of 1024 values from -37 on has round numbers.
+    const std::string svg = draw_plot_svg({"", {heights}});
+    EXPECT_NE(svg.find(">200<"), svg.npos);
+    EXPECT_NE(svg.find(">986<"), svg.npos);
+    EXPECT_FALSE(draw_plot({"", {shown({7, 7})}}).empty());
+
+    // Excluded samples do not widen it, and where nothing is left it is the type's.
+    const std::vector<std::int16_t> samples{-9999, -37, 12, 986};
+    AnalysisRequest request;
+    Validity validity;
+    validity.nodata.push_back({std::nullopt, -9999});
+    request.validity = std::make_shared<Validity>(validity);
+    const auto range_of = [&](std::int64_t width) {
+        const Analysis found =
+            make_engine("cpu")->analyze(packed_view(samples.data(), width, 1, 1, Depth::s16), request);
+        return plot_panel(found, statistics(found)).histogram.range;
+    };
+    EXPECT_EQ(range_of(4), (Range{-37, 987}));
+    EXPECT_EQ(range_of(1), (Range{-32768, 32768}));
+}
+
+TEST(Excluded, IsCountedForPeople) {
+    Statistics gray;
+    gray.channel = Channel::gray;
+    gray.pixels = 490000;
+    EXPECT_EQ(excluded_text({gray}), "");
+    gray.masked = 15840;
+    EXPECT_EQ(excluded_text({gray}), "15,840 masked");
+    gray.nodata = 102000;
+    EXPECT_EQ(excluded_text({gray}), "102,000 nodata (20.8 %), 15,840 masked");
+    Statistics alpha = gray, luma = gray, all = gray, band = gray;
+    alpha.channel = Channel::alpha;
+    luma.channel = Channel::luma;
+    all.channel = Channel::all;
+    EXPECT_EQ(excluded_text({gray, alpha, luma, all}), excluded_text({gray}));
+    band.nodata = 1;
+    band.masked = 0;
+    EXPECT_EQ(excluded_text({band}), "1 nodata (<0.1 %)");
+    EXPECT_EQ(excluded_text({gray, band}), "102,001 nodata (10.4 %), 15,840 masked");
+
+    PlotPanel panel = panel_of(std::vector<std::uint8_t>{1, 2, 3});
+    EXPECT_EQ(draw_plot_svg({"", {panel}}).find("excluded"), std::string::npos);
+    panel.rows = {gray};
+    EXPECT_NE(draw_plot_svg({"", {panel}}).find("excluded 102,000 nodata (20.8 %), 15,840 masked<"), std::string::npos);
+    EXPECT_FALSE(draw_plot({"", {panel}}, {320, 240}).empty());
+}
+
 TEST(PlotRange, KindsOfASetArePanels) {
     const Plot plot = set_of_all_kinds();
     ASSERT_EQ(plot.panels.size(), 3U);
@@ -320,6 +388,93 @@ PlotPanel panel_of_counts(const std::vector<std::pair<Channel, std::vector<std::
     panel.whole = true;
     for (const auto& [channel, counts] : channels) panel.histogram.columns.push_back({{}, channel, counts});
     return panel;
+}
+
+/// Pictures of channels, each of which has a bar of its own, and their lines: color, and pieces of each.
+struct Lines {
+    std::vector<std::string> texts;
+    std::vector<std::pair<std::string, std::size_t>> strokes;
+};
+Lines lines_of(const std::vector<Channel>& channels, PlotTheme theme = PlotTheme::light) {
+    std::vector<std::pair<Channel, std::vector<std::uint64_t>>> counts;
+    for (std::size_t i = 0; i < channels.size(); ++i) {
+        counts.emplace_back(channels[i], std::vector<std::uint64_t>(256));
+        counts.back().second[3 * i + 1] = 1000;
+    }
+    PlotOptions options;
+    options.theme = theme;
+    const std::string svg = draw_plot_svg({"", {panel_of_counts(counts)}}, options);
+    Lines found{texts_of(svg), {}};
+    const std::regex stroke("<path d=\"([^\"]*)\" fill=\"none\" stroke=\"([^\"]*)\"");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), stroke), end; at != end; ++at) {
+        const std::string path = (*at)[1];
+        found.strokes.emplace_back((*at)[2], static_cast<std::size_t>(std::count(path.begin(), path.end(), 'M')));
+    }
+    return found;
+}
+std::vector<Channel> bands(int count, std::vector<Channel> before = {}) {
+    for (int i = 0; i < count; ++i) before.push_back(static_cast<Channel>(static_cast<int>(Channel::c0) + i));
+    return before;
+}
+
+TEST(Svg, NoTwoBandsHaveTheSameLine) {
+    // Okabe and Ito, black as plots have it.
+    const std::set<std::string> all{"#e69f00", "#56b4e9", "#009e73", "#f0e442",
+                                    "#0072b2", "#d55e00", "#cc79a7", "#33383d"};
+    for (const int count : {1, 4, 8, 9, 16}) {
+        SCOPED_TRACE(count);
+        const Lines found = lines_of(bands(count));
+        ASSERT_EQ(found.strokes.size(), static_cast<std::size_t>(count));
+        std::set<std::string> solid, dashed;
+        for (const auto& [color, pieces] : found.strokes) {
+            EXPECT_TRUE((pieces == 1 ? solid : dashed).insert(color).second) << color;
+            EXPECT_EQ(all.count(color), 1U) << color;
+        }
+        EXPECT_EQ(solid.size(), static_cast<std::size_t>(std::min(count, 8)));
+    }
+    for (const auto& [color, pieces] : lines_of(bands(6, {Channel::alpha})).strokes)
+        EXPECT_TRUE(all.count(color) || color == "#8c959f") << color;
+    // Beside colors bands have the colors that these leave.
+    for (const PlotTheme theme : {PlotTheme::light, PlotTheme::dark})
+        for (const bool alpha : {false, true}) {
+            std::vector<Channel> channels{Channel::red, Channel::green, Channel::blue, Channel::luma};
+            if (alpha) channels.push_back(Channel::alpha);
+            const std::size_t others = channels.size();
+            const Lines found = lines_of(bands(alpha ? 4 : 6, channels), theme);
+            std::set<std::pair<std::string, bool>> different;
+            for (const auto& [color, pieces] : found.strokes) different.emplace(color, pieces > 1);
+            EXPECT_EQ(different.size(), others + (alpha ? 4 : 6));
+            EXPECT_EQ(found.strokes.size(), different.size());
+        }
+}
+
+TEST(Svg, MoreBandsThanLinesAreSmallMultiples) {
+    for (const int count : {17, 64}) {
+        SCOPED_TRACE(count);
+        const Lines found = lines_of(bands(count));
+        ASSERT_EQ(found.strokes.size(), static_cast<std::size_t>(count));
+        for (const auto& [color, pieces] : found.strokes) EXPECT_EQ(color, "#33383d");
+        for (int i = 0; i < count; ++i) EXPECT_TRUE(has(found.texts, "c" + std::to_string(i))) << i;
+        EXPECT_TRUE(has(found.texts, "1,000"));
+        EXPECT_TRUE(has(found.texts, "value"));
+        EXPECT_FALSE(has(found.texts, "coinciding"));
+    }
+    // Whatever their size, and however little is in them.
+    std::vector<std::pair<Channel, std::vector<std::uint64_t>>> counts;
+    for (const Channel one : bands(64)) counts.emplace_back(one, std::vector<std::uint64_t>(2));
+    PlotPanel panel = panel_of_counts(counts);
+    for (const int side : {320, 600, 2000}) {
+        PlotOptions options;
+        options.width = side;
+        options.height = std::max(240, side / 2);
+        for (const bool log : {false, true}) {
+            options.log_counts = log;
+            EXPECT_EQ(draw_plot({"", {panel}}, options).cols, side);
+        }
+    }
+    panel.histogram.columns[3].below = 5;
+    panel.histogram.columns[9].nan = 7;
+    EXPECT_TRUE(has(texts_of(draw_plot_svg({"", {panel}})), "5 below \u00b7 7 NaN"));
 }
 
 TEST(Svg, ABarThatRunsOffTheTopHasItsOwnCount) {

@@ -10,6 +10,7 @@
 #include <opencv2/core.hpp>
 
 #include "gpuhist/error.hpp"
+#include "report/axis.hpp"
 
 namespace {
 
@@ -277,6 +278,8 @@ TEST(Plot, NothingMakesItFail) {
         gray({1, 2, 3}, {16777216, 16777217}),
         gray({1, 2, 3}, {0.1, std::nextafter(0.1, 1)}),
         gray({1, 2, 3}, {-1e300, 1e300}),
+        gray({1, 2, 3}, {-std::numeric_limits<double>::max(), std::numeric_limits<double>::max()}),
+        gray({1, 2, 3}, {std::nextafter(std::numeric_limits<double>::max(), 0), std::numeric_limits<double>::max()}),
         alike(std::vector<std::uint64_t>(256, most)),
         gray(bell(1087, 0.5, 0.3, 100)),
     };
@@ -303,6 +306,26 @@ TEST(Plot, NothingMakesItFail) {
             options.height = 240;
             EXPECT_NO_THROW(plot_histogram(histograms[i], rows_of(histograms[i]), options));
         }
+}
+
+TEST(Plot, AxesMayBeWiderThanTheLargestDouble) {
+    constexpr double most = std::numeric_limits<double>::max();
+    EXPECT_EQ(io::place_in({-1e308, 1e308}, 0), 0.5);
+    EXPECT_EQ(io::place_in({-1e308, 1e308}, 5e307), 0.75);
+    EXPECT_EQ(io::place_in({-most, most}, -most), 0);
+    EXPECT_EQ(io::place_in({-most, most}, most), 1);
+    EXPECT_EQ(io::place_in({2, 4}, 2.5), 0.25);
+    const auto labels = [](const Range& range, int pixels) {
+        std::vector<std::string> found;
+        for (const io::Tick& tick : io::value_ticks(range, false, pixels, [](const std::string&) { return 60.0; }))
+            found.push_back(tick.label);
+        return found;
+    };
+    EXPECT_EQ(labels({-most, most}, 800), (std::vector<std::string>{"\u22121.5e308", "\u22121e308", "\u22125e307", "0",
+                                                                    "5e307", "1e308", "1.5e308"}));
+    EXPECT_EQ(labels({-1e308, 1e308}, 500),
+              (std::vector<std::string>{"\u22121e308", "\u22125e307", "0", "5e307", "1e308"}));
+    EXPECT_EQ(labels({-most, most}, 20).size(), 0U);  // the next round number is none
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ Statistics full_row() {
     row.clipped_high = 0.5;
     row.unique = 9;
     row.effective_bits = 6;
+    row.sum = Int128{~std::uint64_t{0}, -2};  // -2^64 - 1
+    row.mode = 7;
     return row;
 }
 
@@ -70,21 +72,22 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
 }
 
 TEST(Report, RowsAreExact) {
-    // Empty fields up to pages, valid, masked and nodata, and behind these the weight and its seven percentiles.
-    const auto line = [](const std::string& fields, int valid) {
+    // Empty fields up to pages, valid, masked and nodata, and behind these the weight and its seven percentiles; then
+    // sum and mode.
+    const auto line = [](const std::string& fields, int valid, const std::string& last) {
         constexpr std::size_t weights = 8;
         const auto commas = static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ','));
-        return fields + std::string(number_of_columns() - 5 - weights - commas, ',') + ",1," + std::to_string(valid) +
-               ",0,0" + std::string(weights, ',') + "\n";
+        return fields + std::string(number_of_columns() - 7 - weights - commas, ',') + ",1," + std::to_string(valid) +
+               ",0,0" + std::string(weights + 1, ',') + last + "\n";
     };
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),
               line("photo.jpg,4,3,u8,luma,12,0,0,0,255,0.1,0.3333333333333333,2.5e-09,-0.5,1e+22,7,0.25,10.25,20.25,"
                    "30.25,40.25,50.25,60.25,0,0.5,9,6,255",
-                   12));
+                   12, "-18446744073709551617,7"));
     Statistics empty;
     empty.pixels = empty.nan = 12;
-    const std::string empty_line = line("f,4,3,f32,gray,12,12,0" + std::string(20, ',') + "1", 0);
+    const std::string empty_line = line("f,4,3,f32,gray,12,12,0" + std::string(20, ',') + "1", 0, ",");
     EXPECT_EQ(stats_csv_rows({"f", 4, 3, Depth::f32}, {empty, empty}), empty_line + empty_line);
     EXPECT_EQ(stats_csv_rows(image, {}), "");
 }
@@ -204,10 +207,10 @@ TEST(Report, JsonEscapesEveryControlCharacter) {
 
 TEST(Report, NoFieldIsAFormula) {
     const auto errors_csv = make_sink("csv", {Table(ColumnFile::errors)});
-    ImageInfo image{"@x.png", 1, 1, Depth::f32};
-    image.bands = {"=1+1", "-2"};
+    const ImageInfo image{"@x.png", 1, 1, Depth::f32};
     Statistics band;
-    band.channel = Channel::c0;
+    band.channel = Channel::named;
+    band.name = "=1+1";
     band.mean = -3.5;
     const auto fields = parse_csv(stats_csv_rows(image, {band})).at(0);
     EXPECT_EQ(fields[0], "./@x.png");

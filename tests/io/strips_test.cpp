@@ -220,6 +220,9 @@ TEST_F(StripsOf, AMaskBesideATiffIsOfItsSides) {
     save("x.png", test::encode(".png", samples(20, 30, 1)));
     save("x.png.msk", Bytes{'n', 'o'});
     EXPECT_TRUE(read_image(directory_.path() / "x.png").mask.empty());
+    for (const char* name : {"a/b.TIFF", "c.tif", "scan.001", "d"})
+        EXPECT_EQ(mask_path_of(name), std::string(name) + ".msk");
+    for (const char* name : {"a/b.png", "c.JPG", "d.exr"}) EXPECT_EQ(mask_path_of(name), "");
     save("x.tif", write(std::vector<cv::Mat>(2, samples(20, 30, 1))));
     save("x.tif.msk", write(samples(20, 30, 1)));
     DecodeOptions page;
@@ -416,7 +419,7 @@ TEST_F(StripsOf, LimitsOfPixelsAreTheirOwn) {
         return "";
     };
     const std::string claim = "x.tif: its header claims 41 x 67 pixels, more than the 100 allowed in one piece (",
-                      end = "): raise the limit if the file is to be trusted";
+                      end = "): raise the limit if you trust the file";
     EXPECT_EQ(failure(file, "it is so"), claim + "it is so" + end);
     Spec spec;
     spec.compression = COMPRESSION_LZW;

@@ -17,7 +17,7 @@ import tifffile
 from PIL import Image
 
 COLUMNS = ("path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,"
-           "p01,p05,p25,median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits").split(",")
+           "p01,p05,p25,median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits,sum,mode").split(",")
 PERCENTS = {"p01": 1, "p05": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99}
 DEPTHS = {np.dtype(np.uint8): "u8", np.dtype(np.uint16): "u16", np.dtype(np.float32): "f32"}
 BINS = 256
@@ -96,6 +96,7 @@ def statistics(samples):
            "std_sample": agree("std_sample", math.sqrt(m2 * n / (n - 1)), values.std(ddof=1)),
            "skewness": agree("skewness", float(m3) / float(m2) ** 1.5, scipy.stats.skew(values)),
            "kurtosis": agree("kurtosis", float(m4 / m2 ** 2 - 3), scipy.stats.kurtosis(values))}
+    row["sum"] = agree("sum", math.fsum(values.tolist()), values.sum())  # whole numbers below 2^53, or rounded once
     ordered = np.sort(values)
     for name, percent in PERCENTS.items():
         below, hundredths = divmod(percent * (n - 1), 100)  # numpy's own index q (n - 1) is off by a rounding
@@ -112,6 +113,7 @@ def statistics(samples):
         row["clipped_high"] = np.count_nonzero(samples == top) / n
         row["unique"] = len(counts)
         row["effective_bits"] = effective_bits(samples)
+        row["mode"] = agree("mode", int(np.argmax(np.bincount(samples))), scipy.stats.mode(samples).mode)
     return row
 
 

@@ -59,7 +59,7 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30)), {"mask": OnGpu((20, 30), strides=(60, 2))}, "mask: .*contiguous"),
         (OnGpu((20, 30)), {"mask": OnGpu((20, 31))}, "mask: shape"),
         (OnGpu((20, 30)), {"nodata": "tag"}, "an array has none"),
-        (OnGpu((20, 30)), {"nodata": 300}, "300 is no value of u8"),
+        (OnGpu((20, 30)), {"nodata": 300}, "300 is not a value of u8"),
         (np.zeros((20, 30), np.uint8), {"mask": OnGpu((20, 30))}, "mask: on GPU 0"),
     ],
 )

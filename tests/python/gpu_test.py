@@ -1,6 +1,8 @@
 """Images of torch and CuPy on a GPU: nothing is copied, streams are kept, graphs replay. Skipped where there is no GPU;
 with GPUHIST_REQUIRE_CUDA set that is a failure."""
 
+import itertools
+
 import numpy as np
 import pytest
 from conftest import gpu_module
@@ -110,11 +112,12 @@ def test_copies_are_made_from_what_counts(rng, dtype, mode):
     converted = mode == "zscore" and dtype != "float32"
     for rules in ({}, {"nodata": 60, "alpha": "mask"}, {"valid": {"green": (20, 70)}, "nodata_any": True}):
         for channels in ("joint", "separate"):
-            for apply_to in ("all",) if converted else ("all", "valid"):
-                options = {"channels": channels, "apply_to": apply_to, **rules}
+            for apply_to, fill in itertools.product(("all",) if converted else ("all", "valid"), (None, 0)):
+                options = {"channels": channels, "apply_to": apply_to, "fill": fill, **rules}
                 made = gh.normalize(there, mode, mask=over, **options)
                 assert made.device == there.device
-                assert np.array_equal(made.cpu().numpy(), gh.normalize(image, mode, mask=mask, **options))
+                expected = gh.normalize(image, mode, mask=mask, **options)
+                assert np.array_equal(made.cpu().numpy(), expected, equal_nan=True)
         an = gh.Analyzer(channels=4, depth=_arrays.DEPTHS[dtype], normalize=mode, pixels=mask.size, **rules)
         batch, masks = torch.stack([there, there.flip(0)]), torch.stack([over, over.flip(1)])
         out = torch.empty(2 * an.layout.bytes, dtype=torch.uint8, device="cuda")
@@ -123,9 +126,11 @@ def test_copies_are_made_from_what_counts(rng, dtype, mode):
         found = an.read(out, width=457, height=123)
         for i in range(2):
             one, beside = batch[i].cpu().numpy(), masks[i].cpu().numpy()
-            assert np.array_equal(copies[i].cpu().numpy(), gh.normalize(one, mode, mask=beside, **rules))
+            normalized = gh.normalize(one, mode, mask=beside, **rules)
+            assert np.array_equal(copies[i].cpu().numpy(), normalized, equal_nan=True)
             expected = gh.measure(one, mask=beside, **rules)
             assert found[i].red.valid == expected.red.valid and found[i].red.mean == expected.red.mean
+    assert np.array_equal(gh.normalize(there, mode, fill=0).cpu().numpy(), gh.normalize(image, mode, fill=0))
     if dtype != "float32":
         made = gh.normalize(there, mode, mask=over, alpha="weight").cpu().numpy()
         assert np.array_equal(made, gh.normalize(image, mode, mask=mask, alpha="weight"))

@@ -1,5 +1,6 @@
 """Images in memory against numpy and scipy: counts are equal, and so is what rounds once; the rest to the last bits."""
 
+import math
 import pickle
 import warnings
 from fractions import Fraction
@@ -165,7 +166,6 @@ def test_what_numpy_calls_otherwise(rng):
         (np.zeros((4, 0, 3), np.uint8), {}, "at least 1"),
         (np.zeros((4, 4), np.int64), {}, "int64"),
         (np.zeros((4, 4), np.complex64), {}, "complex64"),
-        (np.ma.masked_equal(np.zeros((4, 4), np.uint8), 0), {}, "numpy.ma"),
         (np.zeros((4, 4), np.uint8), {"order": "GBR"}, "order"),
         (np.zeros((4, 4), np.uint8), {"layout": "WH"}, "layout"),
         (np.zeros((4, 4), np.uint8), {"bins": 0}, "bins"),
@@ -213,7 +213,7 @@ def test_results_are_frozen_mappings(rng):
     assert frame.loc["red", "p99"] == found.red.p99
     html = found._repr_html_()
     assert html.count("<svg") == 1 and html.count("<tr>") == 6 and "luma" in html
-    assert gh.Statistics.mean.__doc__.startswith("sum x / n, exact")
+    assert gh.Statistics.mean.__doc__.startswith("sum x / n, computed exactly")
 
 
 @pytest.mark.parametrize("name", ["uint8", "int16", "float16", "float32", "float64", "uint32"])
@@ -229,11 +229,65 @@ def test_results_pickle(rng, name):
         type(found._measurement).__new__(type(found._measurement)).__setstate__(bytes_[:-1])
 
 
+def test_measures_of_smaller_images_and_of_sets(rng):
+    image = of_type(rng, "uint8", (60, 90))
+    small = image.reshape(20, 3, 30, 3).mean(axis=(1, 3))
+    small = np.floor(small + 0.5 + 1e-9).astype("u1")
+    of_small = gh.measure(small, measures=["noise", "sharpness_laplacian"]).measures
+    assert gh.measure(image, measures=["noise", "sharpness_laplacian"], quality_scale=30).measures == of_small
+    with pytest.raises(ValueError, match="quality_scale: 2 is not from 3"):
+        gh.measure(image, measures="noise", quality_scale=2)
+    images = [of_type(rng, "uint8", (20, 20, 3)) for _ in range(5)]
+    found = [gh.measure(one, measures="quality") for one in images]
+    parts = [gh.Summary(), gh.Summary()]
+    for i, one in enumerate(found):
+        parts[i % 2] += one
+    total = parts[0]
+    total += pickle.loads(pickle.dumps(parts[1]))
+    noises = [one.measures["noise"] for one in found]
+    assert total.measures()["noise"] == {
+        "images": 5,
+        "mean": pytest.approx(math.fsum(noises) / 5, rel=1e-15),
+        "min": min(noises),
+        "max": max(noises),
+    }
+
+
+def test_brightness_is_cleanvision_s(rng):
+    # calc_percentile_brightness of CleanVision 0.3.7
+    image = of_type(rng, "uint8", (61, 53, 3))
+    r, g, b = (image[:, :, c].astype("int") for c in range(3))
+    brightness = np.sqrt(0.241 * (r * r) + 0.691 * (g * g) + 0.068 * (b * b)) / 255
+    percents = [1, 5, 10, 15, 90, 95, 99]
+    for pixels, values in ((image, brightness), (image[..., 0], image[..., 0] / 255.0)):
+        found = gh.measure(pixels, measures="brightness").measures
+        assert list(found) == [f"brightness_p{p}" for p in percents]
+        assert list(found.values()) == pytest.approx(list(np.percentile(values, percents)), rel=1e-12)
+
+
+def test_thresholds_are_scikit_image_s(rng):
+    from skimage import filters
+
+    for kind, low, high in (("uint8", 3, 250), ("int8", -100, 100), ("uint16", 100, 3000), ("int16", -900, 900)):
+        dark = rng.normal(low + (high - low) * 0.3, (high - low) / 12, 4000)
+        bright = rng.normal(low + (high - low) * 0.7, (high - low) / 9, 2000)
+        image = np.clip(np.concatenate([dark, bright]), low, high).astype(kind).reshape(60, 100)
+        found = gh.measure(image, measures="thresholds").measures
+        assert found["otsu"] == filters.threshold_otsu(image.astype(int))
+        assert found["li"] == pytest.approx(filters.threshold_li(image.astype(int)), rel=1e-6)
+    assert gh.measure(np.full((5, 5), 7, "u1"), measures="thresholds").measures["li"] is None
+
+
 def test_measures(rng, tmp_path):
     image = of_type(rng, "uint16", (40, 50, 3))
     assert gh.measure(image).measures == {}
     found = gh.measure(image, measures="quality")
-    assert list(found.measures) == ["sharpness_laplacian", "sharpness_tenengrad", "noise", "colorfulness"]
+    assert list(found.measures)[:4] == ["sharpness_laplacian", "sharpness_tenengrad", "noise", "colorfulness"]
+    assert list(gh.measure(image, measures="contrast").measures) == [
+        "contrast_rms",
+        "contrast_michelson",
+        "contrast_p1_p99",
+    ]
     r, g, b = image.astype(float).transpose(2, 0, 1)
     rg, yb = r - g, (r + g) / 2 - b
     expected = np.hypot(rg.std(), yb.std()) + 0.3 * np.hypot(rg.mean(), yb.mean())
@@ -242,15 +296,56 @@ def test_measures(rng, tmp_path):
     padded = np.pad(y, 1, mode="reflect")
     laplacian = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:] - 4 * y
     assert found.measures["sharpness_laplacian"] == pytest.approx(laplacian.var(), rel=1e-12)
+    assert found.measures["gray"] == 0 and gh.measure(image[..., 0], measures="gray").measures == {"gray": 1}
+    assert found.measures["dark_fraction"] == np.mean(y * 10 < 65535)
+    assert found.measures["bright_fraction"] == np.mean(y * 10 > 65535 * 9)
     assert gh.measure(image, measures=["noise"]).measures == {"noise": found.measures["noise"]}
     assert gh.measure(image[:2], measures="noise").measures == {"noise": None}
     assert pickle.loads(pickle.dumps(found)).measures == found.measures
-    with pytest.raises(ValueError, match="measure 'blur' is none of quality"):
+    with pytest.raises(ValueError, match="measure 'blur' is not one of quality"):
         gh.measure(image, measures="blur")
     path = tmp_path / "a.pgm"
     path.write_bytes(b"P5 50 40 255\n" + image[..., 0].astype("u1").tobytes())
     (one,) = gh.measure_many(path, measures="quality")
     assert one.measures == gh.measure(path, measures="quality").measures and one.measures["noise"] > 0
+
+
+def small_image(y, columns, rows):
+    """Means of luma over equal areas, as the hashes of similar images are made of them: exact, of whole numbers."""
+
+    def overlaps(cells, pixels):
+        cell, pixel = np.arange(cells)[:, None], np.arange(pixels)
+        ends = np.minimum((pixel + 1) * cells, (cell + 1) * pixels)
+        return np.maximum(ends - np.maximum(pixel * cells, cell * pixels), 0)
+
+    sums = overlaps(rows, y.shape[0]) @ y.astype(np.int64) @ overlaps(columns, y.shape[1]).T
+    low, high = sums.min(), sums.max()
+    return (510 * (sums - low) + (high - low)) // (2 * (high - low))
+
+
+@pytest.mark.parametrize("dtype, depth", [("uint8", "u8"), ("uint16", "u16")])
+def test_hashes(rng, dtype, depth):
+    import scipy.fftpack
+    import xxhash
+
+    coarse = rng.integers(0, np.iinfo(dtype).max, (7, 6, 3)).repeat(41, 0).repeat(57, 1)
+    image = (coarse // 2 + rng.integers(0, np.iinfo(dtype).max // 3, coarse.shape)).astype(dtype)
+    data = image.tobytes()
+    digests = [xxhash.xxh3_128_digest(data[i : i + 65536]) for i in range(0, len(data), 65536)]
+    line = f"{image.shape[1]} {image.shape[0]} {depth} 3\n".encode()
+    found = gh.measure(image, measures="hashes").measures
+    assert found["pixels_hash"] == xxhash.xxh3_128_hexdigest(line + b"".join(digests))
+
+    def text(bits):  # as ImageHash
+        return f"{int(''.join(str(int(bit)) for bit in bits.flatten()), 2):016x}"
+
+    pixels = small_image(luma(image), 9, 8)
+    assert found["dhash"] == text(pixels[:, 1:] > pixels[:, :-1])
+    dct = scipy.fftpack.dct(scipy.fftpack.dct(small_image(luma(image), 32, 32).astype(float), axis=0), axis=1)[:8, :8]
+    assert np.abs(dct - np.median(dct)).min() > 1e-6
+    assert found["phash"] == text(dct > np.median(dct))
+
+    assert gh.measure(np.full((5, 9), 3, dtype), measures="hashes").measures["phash"] == "0" * 16
 
 
 def test_engines_serve_threads(rng):

@@ -67,5 +67,7 @@ def test_layouts_orders_and_out(rng):
             gh.normalize(image, out=bad)
     with pytest.raises(ValueError, match="mode"):
         gh.normalize(image, "best")
-    with pytest.raises(ValueError, match="no array"):
+    with pytest.raises(FileNotFoundError, match="photo.jpg"):
         gh.normalize("photo.jpg")
+    with pytest.raises(ValueError, match="nor an array"):
+        gh.normalize(7)

@@ -1,7 +1,9 @@
 """Ray: whatever dies on a cluster of two nodes, the results are byte for byte those of one run on one machine."""
 
+import csv
 import os
 import random
+import struct
 import subprocess
 import sys
 import threading
@@ -54,6 +56,15 @@ def make_images(folder: Path) -> None:
         path.write_bytes(data)
 
 
+def make_masked_tiff(path: Path) -> None:
+    """A TIFF of a gray image, and beside it the mask of half of it."""
+    for name, bits, data in ((path, 8, bytes(range(64))), (path.with_name(f"{path.name}.msk"), 1, b"\xf0" * 8)):
+        tags = {256: 8, 257: 8, 258: bits, 259: 1, 262: 1, 273: 8, 277: 1, 278: 8, 279: len(data)}
+        fields = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags.items())
+        directory = struct.pack("<H", len(tags)) + fields + bytes(4)
+        name.write_bytes(b"II*\0" + struct.pack("<I", 8 + len(data)) + data + directory)
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -65,6 +76,7 @@ def work(tmp_path_factory):
     (folder / "sitecustomize.py").write_text(FAULT)
     (folder / "faults").mkdir()
     make_images(folder / "images")
+    make_masked_tiff(folder / "images/masked.tif")
     before = os.getcwd()
     os.chdir(folder)
     os.environ["GPUHIST_TEST_FAULTS"] = str(folder / "faults")
@@ -106,7 +118,7 @@ def test_results_are_those_of_one_run(work, cluster):
     seen = measure("out")
     expect_whole(work, "out")
     assert [state.done for state in seen] == list(range(1, SHARDS + 1))
-    assert (seen[-1].inputs, seen[-1].errors, seen[-1].given_up) == (600, 24, 0)
+    assert (seen[-1].inputs, seen[-1].errors, seen[-1].given_up) == (601, 24, 0)
 
 
 def test_a_command_that_is_killed_is_run_again(work, cluster):
@@ -160,6 +172,8 @@ def test_objects_are_brought_and_parts_are_put(work, cluster):
     measure(f"file://{work}/urls", f"file://{work}/images/urls.jsonl", merged_at_once=4)
     whole, found = files_of(work / "whole"), files_of(work / "urls")
     assert set(found) == set(whole)
+    rows = csv.DictReader(whole["stats.csv"].decode().splitlines())
+    assert [row["valid"] for row in rows if row["path"].endswith("masked.tif")] == ["32"]  # the mask is brought, too
     for name in set(whole) - {".gpuhist"}:  # which has the lengths of the others
         assert found[name].replace(url.encode(), b"images/") == whole[name], name
     with pytest.raises(gh.InvalidArgument, match="ask for more shards"):
@@ -175,9 +189,23 @@ def test_what_cannot_be_is_said(work, cluster):
         measure("few", max_errors=3)
     broken = (work / "m.jsonl").read_bytes().replace(b"images/", b"imagos/", 1)
     (work / "broken.jsonl").write_bytes(broken)
-    with pytest.raises(gpuhist.ray.ShardsGivenUp, match="it was changed since it was made") as given_up:
+    with pytest.raises(gpuhist.ray.ShardsGivenUp, match="missing or damaged: .*it was changed after it was made") as given_up:
         measure("broken", "broken.jsonl", retries=0)
     assert set(given_up.value.shards) == set(range(1, SHARDS + 1))
+
+
+def test_a_merge_that_refuses_makes_no_result_of_earlier_ones(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/good.pgm").write_bytes(b"P5 1 1 255\n\7")
+    (tmp_path / "images/bad.pgm").write_bytes(b"no image")
+    for earlier in (False, True):
+        if earlier:
+            command = [sys.executable, "-m", "gpuhist", "images", "-q", "--write", "stats", "-o", "out"]
+            assert subprocess.run(command, cwd=tmp_path, stderr=subprocess.DEVNULL).returncode == 1
+            assert (tmp_path / "out/errors.csv").exists()
+        with pytest.raises(gpuhist.ray.ShardFailed, match="missing or damaged: .*no part-K-of-N.json"):
+            gpuhist.ray._command(["merge", "-q", "-o", "out", "parts"], str(tmp_path), tmp_path / "out/errors.csv")
 
 
 def test_the_shell_measures_too(work, cluster):

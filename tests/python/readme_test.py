@@ -1,4 +1,4 @@
-"""The blocks of Python in the README and in the page of the package are run as they stand."""
+"""The blocks of Python in the README, the guide and the page of the package are run as they stand."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ def blocks(page: str, word: str) -> list[str]:
 
 def test_readme(monkeypatch):
     monkeypatch.chdir(ROOT)
-    code, _ = blocks("README.md", "python")
+    (code,) = blocks("README.md", "python")
     image = np.asarray(Image.open("data/chelsea.png"))
     labels = np.arange(image[..., 0].size, dtype=np.uint16).reshape(image.shape[:2]) // 1000
     names = {"image": image, "labels": labels}
@@ -32,9 +32,18 @@ def test_readme(monkeypatch):
     assert list(names["cells"]) == list(range(1, labels.max() + 1)) and names["cells"][7].blue.mean == blue[blue > 0].mean()
 
 
-def test_readme_of_torch(rng):
+def test_the_guide(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    code, _ = blocks("app/guide/python.md", "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert blocks("app/guide/python.md", "text") == [printed.getvalue()]
+
+
+def test_the_guide_of_torch(rng):
     torch = pytest.importorskip("torch")
-    _, code = blocks("README.md", "python")
+    _, code = blocks("app/guide/python.md", "python")
     images = rng.integers(0, 256, (40, 12, 10, 3), np.uint8)
     names = {"gh": gh, "dataset": torch.from_numpy(images)}
     exec(code, names)

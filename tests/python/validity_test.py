@@ -80,9 +80,11 @@ def test_rules_of_a_channel(rng):
     assert found.c2.nodata == 0
     for wrong, words in (
         ({"nodata": {"luma": 0}}, "luma"),
-        ({"nodata": "none"}, "'none'"),
-        ({"nodata": 300}, "300 is no value of u8"),
-        ({"nodata": np.nan}, "nan is no value of u8"),
+        ({"nodata": "some"}, "'some'"),
+        ({"nodata": ["tag", "none"]}, "none"),
+        ({"nodata": 3.5}, "3.5 is not a value of u8"),
+        ({"nodata": 300}, "300 is not a value of u8"),
+        ({"nodata": np.nan}, "nan is not a value of u8"),
         ({"nodata": "tag"}, "tag"),
         ({"valid": (5, 1)}, "lower one first"),
         ({"valid": 5}, "no pair"),
@@ -118,9 +120,8 @@ def test_masks_in_any_array(rng):
     assert all(gh.measure(image, mask=one) == found for one in same)
     assert gh.measure(np.moveaxis(image, -1, 0), layout="CHW", mask=mask) == found
     masked = np.ma.MaskedArray(image[..., 0], ~mask)
-    with pytest.raises(ValueError, match="mask=~array.mask"):
-        gh.measure(masked)
-    gray = gh.measure(masked.data, mask=~masked.mask).gray
+    gray = gh.measure(masked).gray
+    assert gray == gh.measure(masked.data, mask=~masked.mask).gray
     assert gray.mean == masked.mean() and gray.valid == masked.count()
     nothing = gh.measure(image, mask=np.zeros((21, 33), bool))
     assert (nothing.red.valid, nothing.red.masked, nothing.red.mean, nothing.red.median) == (0, 21 * 33, None, None)
@@ -128,11 +129,10 @@ def test_masks_in_any_array(rng):
         (mask[:, :-1], r"mask: shape \(21, 32\), and the image's is \(21, 33, 3\)"),
         (mask.T, r"\(33, 21\)"),
         (image, r"\(21, 33, 3\)"),
-        (mask.astype(np.int64), "int64"),
         (mask.astype(np.float32), "float32"),
-        (masked, "numpy.ma"),
+        (masked, "numpy.ma.*filled"),
         ("mask.png", "path"),
-        (3, "no array"),
+        (3, "not an array"),
     ):
         with pytest.raises(gh.InvalidArgument, match=words):
             gh.measure(image, mask=wrong)
@@ -183,7 +183,8 @@ def test_copies_are_made_from_what_counts(rng):
     assert np.array_equal(gh.normalize(image, apply_to="valid", **options), expected)
     same = image.copy()
     assert gh.normalize(same, apply_to="valid", out=same, **options) is same and np.array_equal(same, expected)
-    assert np.array_equal(gh.normalize(image, depth="f32", **options)[~counts], np.zeros((~counts).sum()))
+    floats = gh.normalize(image, depth="f32", **options)
+    assert np.isnan(floats[image == 0]).all() and not floats[~mask].any()
     floats = image.astype(np.float32)
     scores = gh.normalize(floats, "zscore", mask=mask, valid=(1, 255))
     kept = floats[counts].astype(float)
@@ -197,6 +198,54 @@ def test_copies_are_made_from_what_counts(rng):
             gh.normalize(image, **wrong)
     with pytest.raises(ValueError, match="cannot stay"):
         gh.normalize(image, apply_to="valid", depth="u16", **options)
+
+
+SHORT = {np.dtype(name): f"{np.dtype(name).kind.replace('i', 's')}{8 * np.dtype(name).itemsize}" for name in DEPTHS}
+
+
+def stretched_to(values: np.ndarray, valid: np.ndarray, kind: np.dtype, fill: float | None) -> np.ndarray:
+    """minmax of integers or floats in another type, by numpy and Python's whole numbers, of the valid samples."""
+    low, high = values[valid].min(), values[valid].max()
+    whole = values.dtype.kind != "f"
+    if kind.kind == "f":
+        parts = (values.astype(np.float64) - float(low)) / (float(high) - float(low))
+        return parts.astype(np.float32).astype(kind) if values.dtype == np.float32 else parts.astype(kind)
+    first, last = (int(end) for end in (np.iinfo(kind).min, np.iinfo(kind).max))
+    first, last = (first + 1, last) if fill == first else (first, last - 1) if fill == last else (first, last)
+    if whole:
+        distance, width = values.astype(object) - int(low), int(high) - int(low)
+        return (first + (2 * distance * (last - first) + width) // (2 * width)).astype(kind)
+    parts = (values.astype(np.float64) - float(low)) / (float(high) - float(low))
+    parts = parts.astype(np.float32).astype(np.float64) if values.dtype == np.float32 else parts
+    return (first + np.floor(np.clip(np.nan_to_num(parts), 0, 1) * (last - first) + 0.5)).astype(kind)
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_nodata_never_passes_through_a_table(rng, name):
+    image = of_type(rng, name, (23, 31))
+    image[rng.integers(0, 5, image.shape) == 0] = 7
+    image[:2, :7] = 7
+    mask = rng.integers(0, 4, image.shape) > 0
+    named, valid = image == 7, (image != 7) & mask
+    own = image.dtype
+    for kind in {own, np.dtype("uint8"), np.dtype("int16"), np.dtype("float32"), np.dtype("float64")}:
+        ends = (np.iinfo(kind).min, np.iinfo(kind).max) if kind.kind != "f" else (-2.5, np.nan)
+        for fill in (None, *ends):
+            copy = gh.normalize(image, depth=SHORT[kind], nodata=7, mask=mask, fill=fill)
+            assert copy.dtype == kind
+            stays = 7 if kind == own else np.nan if kind.kind == "f" else 0
+            assert np.array_equal(copy[named], np.full(named.sum(), stays if fill is None else fill, kind), equal_nan=kind.kind == "f")
+            mapped = valid if kind != own else ~named
+            wanted = np.clip(image, image[valid].min(), image[valid].max()) if own.kind != "f" else image
+            wanted = stretched_to(wanted, valid, kind, fill)
+            assert np.array_equal(copy[mapped], wanted[mapped])
+            if kind != own:
+                assert np.array_equal(copy[~named & ~mask], np.full((~named & ~mask).sum(), fill or 0, kind), equal_nan=kind.kind == "f")
+            if kind.kind != "f" and fill is not None:
+                assert not (copy[valid] == fill).any()
+    if own.kind != "f":
+        with pytest.raises(ValueError, match="lowest or highest value"):
+            gh.normalize(image, nodata=7, fill=100)
 
 
 @pytest.fixture(scope="module")
@@ -246,12 +295,45 @@ def test_the_value_that_a_geotiff_names(tmp_path, rng):
     heights[:4] = -9999
     path = tmp_path / "heights.tif"
     tifffile.imwrite(path, heights, extratags=[(42113, "s", 0, "-9999", True)])
-    assert gh.measure(path).gray.min == -9999
-    for found in (gh.measure(path, nodata="tag"), gh.measure(path.read_bytes(), nodata=["tag", 7])):
+    for unasked in (gh.measure(path, nodata="none"), gh.measure(path.read_bytes(), nodata=-1), gh.measure(heights)):
+        assert unasked.gray.min == -9999
+    for found in (
+        gh.measure(path),
+        gh.measure(path, nodata="tag"),
+        gh.measure(path.read_bytes(), nodata=["tag", 7]),
+        gh.regions(path, np.ones((20, 30), np.uint8))[1],
+        next(gh.measure_many(path)),
+    ):
         check(found.gray, heights[4:].ravel(), 0, 4 * 30)
     mask = np.ones((20, 30), bool)
     mask[10:] = False
     check(gh.measure(path, nodata="tag", mask=mask).gray, heights[4:10].ravel(), 300, 120)
+
+
+def test_the_mask_that_lies_beside_a_tiff(tmp_path, rng):
+    image = rng.integers(0, 256, (20, 30), np.uint8)
+    path = tmp_path / "image.tif"
+    tifffile.imwrite(path, image)
+    valid = np.zeros((20, 30), np.uint8)
+    valid[:5] = 255
+    tifffile.imwrite(f"{path}.msk", valid)
+    labels = np.ones((20, 30), np.uint8)
+    for nodata, rows in ((None, 5), ("tag", 5), (300, 5), ("none", 20), (["none", 300], 20)):
+        for found in (
+            gh.measure(path, nodata=nodata),
+            gh.measure(path, nodata=nodata, mask=labels),
+            gh.regions(path, labels, nodata=nodata)[1],
+            next(gh.measure_many(path, nodata=nodata)),
+        ):
+            check(found.gray, image[:rows].ravel(), 30 * (20 - rows), 0)
+
+
+def test_ends_of_valid_are_rounded_to_floats():
+    tenths = np.array([[0.1, 0.2, 0.3]], np.float32)
+    assert gh.measure(tenths, valid=(0.1, 0.3)).gray.valid == 3
+    assert gh.measure(tenths.astype(np.float16), valid=(0.1, 0.3)).gray.valid == 3
+    assert gh.measure(tenths.astype(np.float64), valid=(0.1, 0.3)).gray.valid == 2
+    assert gh.measure(tenths, valid=(0.2, np.inf)).gray.nodata == 1
 
 
 @pytest.mark.parametrize("name", DEPTHS)
@@ -266,11 +348,17 @@ def test_regions_are_the_pixels_cut_out(rng, name):
     for label, region in found.items():
         inside = labels == label
         cut = gh.measure(image[inside][None])
-        assert region.to_dict() == cut.to_dict()
+        numbers, expected = region.to_dict(), cut.to_dict()
+        for channel, row in numbers.items():  # a cut has no place in the image
+            for name in ("weighted_centroid_x", "weighted_centroid_y"):
+                row.pop(name)
+                assert expected[channel].pop(name) is None
+        assert numbers == expected
         bins, expected_bins = region.histogram(), cut.histogram()
         assert all(np.array_equal(bins.counts[c], expected_bins.counts[c]) for c in bins.counts)
         assert bins._replace(counts={}) == expected_bins._replace(counts={})
         ys, xs = np.nonzero(inside)
+        assert region.centroid == pytest.approx((xs.mean(), ys.mean()), rel=1e-14)
         assert region.box == (xs.min(), ys.min(), np.ptp(xs) + 1, np.ptp(ys) + 1)
         assert (region.label, region.area, region.width, region.height) == (label, inside.sum(), *region.box[2:])
         if name in ("uint8", "int8", "uint16", "int16", "float16"):
@@ -320,8 +408,8 @@ def test_regions_with_masks_and_rules(rng):
     ("labels", "words"),
     [
         (np.zeros((5, 6), np.float32), "float32"),
-        (np.zeros((5, 6), np.int64), "int64"),
-        (np.full((5, 6), -3, np.int32), "not negative"),
+        (np.full((5, 6), 1 << 32), "4294967296"),
+        (np.full((5, 6), -3, np.int32), "not be negative"),
         (np.zeros((5, 7), np.uint8), r"labels: shape \(5, 7\), and the image's is \(5, 6\)"),
         (np.zeros((5, 6, 1), np.uint8), r"\(5, 6, 1\)"),
         ("labels.png", "path"),
@@ -444,11 +532,75 @@ def test_alpha_weighs(rng, name):
         assert pickle.loads(pickle.dumps(found)) == found
         assert found.percentile("red", 50) == found["red"].wp50
     with pytest.raises(gh.InvalidArgument, match="f32"):
-        gh.measure(np.zeros((3, 3), np.float32), alpha="weight")
+        gh.measure(np.zeros((3, 3, 4), np.float32), alpha="weight")
     total = gh.Summary()
     total += gh.measure(image, alpha="weight")
     with pytest.raises(gh.InvalidArgument, match="weighted"):
         total += gh.measure(image)
+
+
+def test_alpha_of_halves_weighs(tmp_path, command, rng):
+    import csv
+
+    alpha = rng.random((33, 29)).astype(np.float16)
+    alpha[:3], alpha[3, :4] = 0, 1
+    alpha[4, :3] = 6e-8, 2**-14, 1
+    colors = (rng.random((33, 29, 3)) * 4).astype(np.float16)
+    straight = np.dstack([colors, alpha])
+    stored = np.dstack([(colors.astype(np.float32) * alpha[..., None].astype(np.float32)).astype(np.float16), alpha])
+    with np.errstate(all="ignore"):
+        quotients = (stored[..., :3].astype(np.float32) / alpha[..., None].astype(np.float32)).astype(np.float16)
+    quotients[alpha == 0] = 0
+    units = (alpha.astype(np.float64) * 2**24).astype(np.uint64)
+    tifffile.imwrite(tmp_path / "straight.tif", straight, photometric="rgb", extrasamples=["unassalpha"])
+    tifffile.imwrite(tmp_path / "premultiplied.tif", stored, photometric="rgb", extrasamples=["assocalpha"])
+
+    def check(found, samples, weights):
+        numbers = dict(found)
+        assert float(numbers["weight"]) == weights.sum() / 2**24
+        check_weighted({**numbers, "weight": weights.sum()}, samples, weights)
+
+    for given, expected in (
+        (straight, colors),
+        (tmp_path / "straight.tif", colors),
+        (tmp_path / "premultiplied.tif", quotients),
+        ((tmp_path / "premultiplied.tif").read_bytes(), quotients),
+    ):
+        found = gh.measure(given, alpha="weight")
+        for c, channel in enumerate(("red", "green", "blue")):
+            check(found[channel].to_dict(), expected[..., c], units)
+            assert found.counts(channel).sum() == found[channel].weight
+        bins = found.histogram(bins=16, range=(0, 2))
+        in_range = (expected[..., 1] >= 0) & (expected[..., 1] < 2)
+        assert bins.counts["green"].sum() == units[in_range].sum() / 2**24
+        assert bins.above["green"] == units[(expected[..., 1] >= 2) & (units > 0)].sum() / 2**24
+    labels = (np.arange(33 * 29).reshape(33, 29) % 3).astype(np.uint8)
+    for label, region in gh.regions(tmp_path / "premultiplied.tif", labels, alpha="weight").items():
+        check(region["blue"].to_dict(), quotients[labels == label][:, 2], units[labels == label])
+    total = gh.Summary()
+    for name in ("straight", "premultiplied"):
+        total += gh.measure(tmp_path / f"{name}.tif", alpha="weight")
+    both, twice = np.concatenate([colors, quotients]), np.concatenate([units, units])
+    check(total.statistics()["red"].to_dict(), both[..., 0], twice)
+    command(tmp_path, "-o", tmp_path / "out", "--alpha", "weight", "--quiet", "--write", "stats,histogram")
+    with open(tmp_path / "out" / "dataset.csv", newline="") as file:
+        check(next(row for row in csv.DictReader(file) if row["channel"] == "green"), both[..., 1], twice)
+    with open(tmp_path / "out" / "premultiplied.tif.histogram.csv", newline="") as file:
+        assert sum(float(row["red"]) for row in csv.DictReader(file) if row["bin"].isdigit()) == units.sum() / 2**24
+    with pytest.raises(gh.InvalidArgument, match="f16 are"):
+        tifffile.imwrite(tmp_path / "deep.tif", np.ones((3, 4, 4), np.uint16), photometric="rgb", extrasamples=[1])
+        gh.measure((tmp_path / "deep.tif").read_bytes(), alpha="weight")
+
+
+@pytest.mark.parametrize("name", ["uint32", "int32", "float32", "float64"])
+def test_samples_without_alpha_weigh_the_same(rng, name):
+    image = rng.integers(0, 1000, (20, 30)).astype(name)
+    found = gh.measure(image, alpha="weight")["gray"]
+    white = 1 if np.issubdtype(name, np.floating) else np.iinfo(name).max
+    assert found.weight == 600 * white
+    assert found.mean == pytest.approx(image.mean(), rel=1e-13)
+    assert found.median is None and found.std_sample is None
+    assert found.wp50 == np.sort(image.ravel())[299]
 
 
 def test_weights_of_files(tmp_path, command, rng):
@@ -488,10 +640,10 @@ def test_weights_of_files(tmp_path, command, rng):
     check_weighted(line["channels"][1], colors[..., 1], colors[..., 3])
     # What has no straight alpha of integers is an error of its own.
     tifffile.imwrite(folder / "f.tif", deep, photometric="rgb", extrasamples=["assocalpha"])
-    tifffile.imwrite(folder / "g.tif", np.ones((3, 4), np.float32))
+    tifffile.imwrite(folder / "g.tif", np.ones((3, 4, 4), np.float32), photometric="rgb", extrasamples=["unassalpha"])
     command(folder, "-o", tmp_path / "more", *options, check=False)
     errors = (tmp_path / "more" / "errors.csv").read_text()
-    assert "f.tif" in errors and "premultiplied" in errors and "samples of f32 are not weighted" in errors
+    assert "f.tif" in errors and "premultiplied" in errors and "samples of f32 cannot be weighted" in errors
     # A region has the weights of its pixels.
     labels = (np.arange(33 * 29).reshape(33, 29) % 3).astype(np.uint8)
     for label, region in gh.regions(folder / "c.png", labels, alpha="weight").items():

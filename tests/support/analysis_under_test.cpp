@@ -93,18 +93,18 @@ void expect_moments(const Statistics& row, const std::vector<float>& values, Det
 }  // namespace
 
 void expect_float_analysis(const ImageView& image, const AnalysisRequest& request, const Analysis& result) {
-    const std::vector<Channel> rows = rows_of(image.channels);
+    const std::vector<Channel> channels = measured_channels(image.channels);
     ASSERT_EQ(result.depth, Depth::f32);
-    ASSERT_EQ(result.channels.size(), rows.size());
+    ASSERT_EQ(result.channels.size(), channels.size());
     EXPECT_FALSE(result.brightness.has_value());
     EXPECT_EQ(result.upper_closed, !request.range.has_value());
     EXPECT_EQ(result.detail, request.detail);
     const bool in_full = request.detail == Detail::full;
 
     float minimum = INFINITY, maximum = -INFINITY;
-    std::vector<FloatRow> truths;
-    for (Channel row : rows) {
-        truths.push_back(float_row(image, row));
+    std::vector<FloatChannel> truths;
+    for (Channel channel : channels) {
+        truths.push_back(float_channel(image, channel));
         if (truths.back().finite.empty()) continue;
         minimum = std::min(minimum, truths.back().finite.front());
         maximum = std::max(maximum, truths.back().finite.back());
@@ -131,11 +131,11 @@ void expect_float_analysis(const ImageView& image, const AnalysisRequest& reques
         ADD_FAILURE() << "no statistics of " << to_string(channel);
         return Statistics{};
     };
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        const ChannelAnalysis& got = result.channels[r];
-        const FloatRow& truth = truths[r];
-        SCOPED_TRACE(to_string(rows[r]));
-        EXPECT_EQ(got.channel, rows[r]);
+    for (std::size_t c = 0; c < channels.size(); ++c) {
+        const ChannelAnalysis& got = result.channels[c];
+        const FloatChannel& truth = truths[c];
+        SCOPED_TRACE(to_string(channels[c]));
+        EXPECT_EQ(got.channel, channels[c]);
         EXPECT_EQ(got.pixels, truth.pixels);
         EXPECT_EQ(got.nan, truth.nan);
         EXPECT_EQ(got.infinite, truth.positive_infinite + truth.negative_infinite);
@@ -164,13 +164,13 @@ void expect_float_analysis(const ImageView& image, const AnalysisRequest& reques
             EXPECT_TRUE(got.order_statistics.empty());
             EXPECT_EQ(got.moments.pivot, 0.0);
         }
-        expect_moments(statistics_of(rows[r]), truth.finite, request.detail);
+        expect_moments(statistics_of(channels[c]), truth.finite, request.detail);
     }
     if (image.channels == 1 || !in_full) {
         EXPECT_TRUE(result.pooled_order_statistics.empty());
     }
     if (image.channels > 1) {
-        const FloatRow pooled = float_row(image, Channel::all);
+        const FloatChannel pooled = float_channel(image, Channel::all);
         if (in_full) expect_order_statistics(result.pooled_order_statistics, pooled.finite);
         expect_moments(statistics_of(Channel::all), pooled.finite, request.detail);
     }

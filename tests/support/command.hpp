@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -36,7 +37,7 @@ namespace fs = std::filesystem;
 using gpuhist::test::read_text, gpuhist::test::write_text;
 
 inline constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, engine_failed = 3, output_failed = 4,
-                     output_locked = 75, was_interrupted = 130;
+                     policy_broken = 5, data_refused = 65, output_locked = 75, was_interrupted = 130;
 
 inline std::string from_environment(const char* variable) {
     const char* value = std::getenv(variable);
@@ -109,7 +110,9 @@ class Command : public testing::Test {
     /// Runs the program in the working directory until it ends.
     Outcome run(const std::vector<std::string>& arguments, const Setting& setting = {}) const {
         const std::string program = from_environment("GPUHIST_PROGRAM");
-        const fs::path out_path = root_ / "stdout", err_path = root_ / "stderr";
+        static std::atomic<int> runs{0};  // which may be at once
+        const std::string number = std::to_string(runs++);
+        const fs::path out_path = root_ / ("stdout" + number), err_path = root_ / ("stderr" + number);
         std::vector<std::string> words{program};
         words.insert(words.end(), arguments.begin(), arguments.end());
         std::vector<std::string> environment{"LC_ALL=C.UTF-8", "TERM=xterm"};
@@ -202,6 +205,8 @@ class Command : public testing::Test {
         outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         if (setting.out == Out::file) outcome.out = read_text(out_path);
         if (!setting.watched) outcome.err = read_text(err_path);
+        fs::remove(out_path);
+        fs::remove(err_path);
         return outcome;
     }
 

@@ -29,8 +29,10 @@ struct JpegOptions {
     throw std::runtime_error(text);
 }
 
-/// JPEG of a picture, with as many channels as its color space has components.
-inline Bytes make_jpeg(const cv::Mat& image, const JpegOptions& o = {}) {
+/// JPEG of a picture. `configure` is called with libjpeg's settings, which are the default ones but for these.
+template <class Configure>
+Bytes write_jpeg(const cv::Mat& image, J_COLOR_SPACE input, J_COLOR_SPACE stored, int quality,
+                 const Configure& configure) {
     jpeg_compress_struct info{};
     jpeg_error_mgr errors{};
     info.err = jpeg_std_error(&errors);
@@ -42,27 +44,11 @@ inline Bytes make_jpeg(const cv::Mat& image, const JpegOptions& o = {}) {
     info.image_width = static_cast<JDIMENSION>(image.cols);
     info.image_height = static_cast<JDIMENSION>(image.rows);
     info.input_components = image.channels();
-    info.in_color_space = o.input;
+    info.in_color_space = input;
     jpeg_set_defaults(&info);
-    jpeg_set_colorspace(&info, o.stored);
-    jpeg_set_quality(&info, 90, TRUE);
-    info.comp_info[0].h_samp_factor = o.across;
-    info.comp_info[0].v_samp_factor = o.down;
-    info.arith_code = o.arithmetic;
-    info.restart_interval = o.restart;
-    if (o.progressive) jpeg_simple_progression(&info);
-    std::vector<jpeg_scan_info> scans;
-    if (o.one_component_a_scan)
-        for (int c = 0; c < image.channels(); ++c) scans.push_back({1, {c}, 0, 63, 0, 0});
-    if (o.spectral_only) {
-        scans.push_back({3, {0, 1, 2}, 0, 0, 0, 0});
-        for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 1, 5, 0, 0});
-        for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 6, 63, 0, 0});
-    }
-    if (!scans.empty()) {
-        info.scan_info = scans.data();
-        info.num_scans = static_cast<int>(scans.size());
-    }
+    jpeg_set_colorspace(&info, stored);
+    jpeg_set_quality(&info, quality, TRUE);
+    configure(info);
     jpeg_start_compress(&info, TRUE);
     for (int y = 0; y < image.rows; ++y) {
         auto* row = const_cast<unsigned char*>(image.ptr(y));
@@ -73,6 +59,29 @@ inline Bytes make_jpeg(const cv::Mat& image, const JpegOptions& o = {}) {
     std::free(data);
     jpeg_destroy_compress(&info);
     return bytes;
+}
+
+/// JPEG of a picture, with as many channels as its color space has components.
+inline Bytes make_jpeg(const cv::Mat& image, const JpegOptions& o = {}) {
+    std::vector<jpeg_scan_info> scans;  // which libjpeg reads until the end
+    return write_jpeg(image, o.input, o.stored, 90, [&](jpeg_compress_struct& info) {
+        info.comp_info[0].h_samp_factor = o.across;
+        info.comp_info[0].v_samp_factor = o.down;
+        info.arith_code = o.arithmetic;
+        info.restart_interval = o.restart;
+        if (o.progressive) jpeg_simple_progression(&info);
+        if (o.one_component_a_scan)
+            for (int c = 0; c < image.channels(); ++c) scans.push_back({1, {c}, 0, 63, 0, 0});
+        if (o.spectral_only) {
+            scans.push_back({3, {0, 1, 2}, 0, 0, 0, 0});
+            for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 1, 5, 0, 0});
+            for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 6, 63, 0, 0});
+        }
+        if (!scans.empty()) {
+            info.scan_info = scans.data();
+            info.num_scans = static_cast<int>(scans.size());
+        }
+    });
 }
 
 /// Every sampling, coding and color space that this writes.

@@ -32,9 +32,9 @@ int position(const ImageView& image, Channel channel) {
 }
 
 template <class T, class Luma>
-std::vector<T> values(const ImageView& image, Channel row, Luma luma) {
+std::vector<T> values(const ImageView& image, Channel channel, Luma luma) {
     std::vector<T> result;
-    if (row == Channel::all) {
+    if (channel == Channel::all) {
         for (Channel color : {Channel::red, Channel::green, Channel::blue}) {
             const std::vector<T> part = values<T>(image, color, luma);
             result.insert(result.end(), part.begin(), part.end());
@@ -45,13 +45,14 @@ std::vector<T> values(const ImageView& image, Channel row, Luma luma) {
     const int red = position(image, Channel::red), green = 1, blue = position(image, Channel::blue);
     for (std::int64_t y = 0; y < image.height; ++y)
         for (std::int64_t x = 0; x < image.width; ++x) {
-            auto at = [&](int channel) -> T {
+            auto at = [&](int place) -> T {
                 if constexpr (std::is_same_v<T, float>)
-                    return load<float>(image, x, y, channel);
+                    return load<float>(image, x, y, place);
                 else
-                    return sample(image, x, y, channel);
+                    return sample(image, x, y, place);
             };
-            result.push_back(row == Channel::luma ? luma(at(red), at(green), at(blue)) : at(position(image, row)));
+            result.push_back(channel == Channel::luma ? luma(at(red), at(green), at(blue))
+                                                      : at(position(image, channel)));
         }
     return result;
 }
@@ -187,11 +188,11 @@ std::string difference(const ImageView& got, const ImageView& expected) {
     return {};
 }
 
-std::vector<Channel> rows_of(int channels) {
+std::vector<Channel> measured_channels(int channels) {
     if (channels == 1) return {Channel::gray};
-    std::vector<Channel> rows{Channel::red, Channel::green, Channel::blue, Channel::luma};
-    if (channels == 4) rows.push_back(Channel::alpha);
-    return rows;
+    std::vector<Channel> measured{Channel::red, Channel::green, Channel::blue, Channel::luma};
+    if (channels == 4) measured.push_back(Channel::alpha);
+    return measured;
 }
 
 std::uint32_t sample(const ImageView& image, std::int64_t x, std::int64_t y, int channel) {
@@ -199,14 +200,14 @@ std::uint32_t sample(const ImageView& image, std::int64_t x, std::int64_t y, int
                                     : load<std::uint16_t>(image, x, y, channel);
 }
 
-std::vector<std::uint32_t> values_of(const ImageView& image, Channel row) {
-    return values<std::uint32_t>(image, row, [](std::uint64_t red, std::uint64_t green, std::uint64_t blue) {
+std::vector<std::uint32_t> values_of(const ImageView& image, Channel channel) {
+    return values<std::uint32_t>(image, channel, [](std::uint64_t red, std::uint64_t green, std::uint64_t blue) {
         return static_cast<std::uint32_t>((9798 * red + 19235 * green + 3735 * blue + 16384) / 32768);
     });
 }
 
-std::vector<float> float_values_of(const ImageView& image, Channel row) {
-    return values<float>(image, row, [](float red, float green, float blue) {
+std::vector<float> float_values_of(const ImageView& image, Channel channel) {
+    return values<float>(image, channel, [](float red, float green, float blue) {
         const float weighted_red = 0.299f * red, weighted_green = 0.587f * green, weighted_blue = 0.114f * blue;
         const float sum = weighted_red + weighted_green;
         return sum + weighted_blue;
@@ -218,13 +219,13 @@ Analysis expected_analysis(const ImageView& image, bool luma_histogram) {
     analysis.depth = image.depth;
     analysis.white = top_of(image.depth);
     analysis.range = {0, top_of(image.depth) + 1.0};
-    for (Channel row : rows_of(image.channels)) {
-        if (row == Channel::luma && !luma_histogram) continue;
+    for (Channel channel : measured_channels(image.channels)) {
+        if (channel == Channel::luma && !luma_histogram) continue;
         ChannelAnalysis found;
-        found.channel = row;
+        found.channel = channel;
         found.pixels = static_cast<std::uint64_t>(image.pixels());
         found.counts.assign(top_of(image.depth) + 1, 0);
-        for (std::uint32_t value : values_of(image, row)) ++found.counts[value];
+        for (std::uint32_t value : values_of(image, channel)) ++found.counts[value];
         analysis.channels.push_back(found);
     }
     Brightness brightness;
@@ -242,9 +243,9 @@ Analysis expected_analysis(const ImageView& image, bool luma_histogram) {
     return analysis;
 }
 
-FloatRow float_row(const ImageView& image, Channel row) {
-    FloatRow result;
-    for (float value : float_values_of(image, row)) {
+FloatChannel float_channel(const ImageView& image, Channel channel) {
+    FloatChannel result;
+    for (float value : float_values_of(image, channel)) {
         ++result.pixels;
         if (std::isnan(value))
             ++result.nan;
@@ -423,9 +424,9 @@ Picture expected_normalized(const ImageView& image, const Normalization& normali
                                             : std::vector<Channel>{Channel::red, Channel::green, Channel::blue};
     const bool joint = normalization.joint && image.channels > 1;
     Range bins{INFINITY, -INFINITY};
-    for (Channel row : rows_of(image.channels)) {
-        if (image.depth != Depth::f32 || row == Channel::alpha) continue;
-        const FloatRow found = float_row(image, row);
+    for (Channel channel : measured_channels(image.channels)) {
+        if (image.depth != Depth::f32 || channel == Channel::alpha) continue;
+        const FloatChannel found = float_channel(image, channel);
         if (found.finite.empty()) continue;
         bins.lower = std::min<double>(bins.lower, found.finite.front());
         bins.upper = std::max<double>(bins.upper, found.finite.back());
@@ -441,7 +442,7 @@ Picture expected_normalized(const ImageView& image, const Normalization& normali
             double mean = 0, std = 0;
             for (const Statistics& row : statistics(analysis))
                 if (row.channel == source) mean = row.mean.value_or(0), std = row.std.value_or(0);
-            mapping.emplace(float_row(image, source).finite, normalization, bins, mean, std);
+            mapping.emplace(float_channel(image, source).finite, normalization, bins, mean, std);
         } else if (!known) {
             std::vector<std::uint32_t> population = values_of(image, source);
             std::sort(population.begin(), population.end());

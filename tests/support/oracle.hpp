@@ -19,24 +19,24 @@ void poison(Analysis& analysis);
 std::string difference(const Analysis& got, const Analysis& expected);
 std::string difference(const ImageView& got, const ImageView& expected);
 
-/// The rows of an analysis of so many channels.
-std::vector<Channel> rows_of(int channels);
+/// The channels of an analysis of pixels of so many.
+std::vector<Channel> measured_channels(int channels);
 
 /// A sample, of 8 and 16 bits.
 std::uint32_t sample(const ImageView& image, std::int64_t x, std::int64_t y, int channel);
-/// A row's values in reading order; `all`: those of red, green and blue together.
-std::vector<std::uint32_t> values_of(const ImageView& image, Channel row);
-std::vector<float> float_values_of(const ImageView& image, Channel row);
+/// A channel's values in reading order; `all`: those of red, green and blue together.
+std::vector<std::uint32_t> values_of(const ImageView& image, Channel channel);
+std::vector<float> float_values_of(const ImageView& image, Channel channel);
 
 /// The complete findings in an image of 8 or 16 bits.
 Analysis expected_analysis(const ImageView& image, bool luma_histogram = true);
 
-/// A row of an f32 image.
-struct FloatRow {
+/// A channel of an f32 image.
+struct FloatChannel {
     std::uint64_t pixels = 0, nan = 0, positive_infinite = 0, negative_infinite = 0;
     std::vector<float> finite;  ///< ascending
 };
-FloatRow float_row(const ImageView& image, Channel row);
+FloatChannel float_channel(const ImageView& image, Channel channel);
 
 /// Population moments in passes of extended precision over ascending values, at least one.
 struct Moments {

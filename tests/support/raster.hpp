@@ -122,6 +122,18 @@ struct Raster {
 
 enum class Fill { bits, few, ends, constant, gradient };
 
+/// Luma of a color by its definition.
+inline double luma_by_definition(Depth depth, double r, double g, double b) {
+    if (depth == Depth::f64) return (0.299 * r + 0.587 * g) + 0.114 * b;
+    if (traits_of(depth).floating) {
+        const float luma =
+            (0.299f * static_cast<float>(r) + 0.587f * static_cast<float>(g)) + 0.114f * static_cast<float>(b);
+        return depth == Depth::f16 ? half_value(half_of(luma)) : static_cast<double>(luma);
+    }
+    const double low = traits_of(depth).lowest;
+    return low + std::floor((9798 * (r - low) + 19235 * (g - low) + 3735 * (b - low) + 16384) / 32768);
+}
+
 /// Raster of bits by chance, or of values that are met often.
 inline Raster raster(Depth depth, int channels, Fill fill, std::int64_t width = 37, std::int64_t height = 19,
                      int padding = 5, std::uint64_t seed = 1) {

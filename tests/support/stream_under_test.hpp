@@ -203,8 +203,8 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
     };
     compare("depth", static_cast<int>(got.depth), static_cast<int>(analysis.depth));
     compare("detail", static_cast<int>(got.detail), static_cast<int>(analysis.detail));
-    compare("rows", got.rows, static_cast<std::int32_t>(analysis.channels.size()));
-    compare("luma_counted", got.luma_counted, got.rows > 1 && (floats || expected.request.luma_histogram));
+    compare("channel_count", got.channel_count, static_cast<std::int32_t>(analysis.channels.size()));
+    compare("luma_counted", got.luma_counted, got.channel_count > 1 && (floats || expected.request.luma_histogram));
     compare("upper_closed", got.upper_closed, analysis.upper_closed);
     compare("weighted", got.weighted, analysis.weighted);
     compare("bins", got.bins, static_cast<std::uint32_t>(analysis.channels[0].counts.size()));
@@ -217,18 +217,18 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
     if (!found.empty()) return found;
 
     const std::vector<Statistics> statistics_rows = statistics(analysis, expected.request.percentiles);
-    for (std::size_t r = 0; r < analysis.channels.size(); ++r) {
-        const ChannelAnalysis& channel = analysis.channels[r];
-        const ChannelResult& row = got.channels[r];
-        const std::string name = std::string("row ") + to_string(channel.channel) + " ";
+    for (std::size_t c = 0; c < analysis.channels.size(); ++c) {
+        const ChannelAnalysis& channel = analysis.channels[c];
+        const ChannelResult& result = got.channels[c];
+        const std::string name = std::string("channel ") + to_string(channel.channel) + " ";
         for (const Statistics& truth : statistics_rows) {
             if (truth.channel != channel.channel) continue;
-            compare(name + "samples", row.samples, truth.valid());
-            compare(name + "minimum", row.minimum, truth.min.value_or(0));
-            compare(name + "maximum", row.maximum, truth.max.value_or(0));
+            compare(name + "samples", result.samples, truth.valid());
+            compare(name + "minimum", result.minimum, truth.min.value_or(0));
+            compare(name + "maximum", result.maximum, truth.max.value_or(0));
             const double unknown = std::numeric_limits<double>::quiet_NaN();
-            compare(name + "mean", row.mean, !truth.mean ? 0 : half ? unknown : *truth.mean);
-            compare(name + "std", row.std, !truth.std ? 0 : half ? unknown : *truth.std);
+            compare(name + "mean", result.mean, !truth.mean ? 0 : half ? unknown : *truth.mean);
+            compare(name + "std", result.std, !truth.std ? 0 : half ? unknown : *truth.std);
         }
         __extension__ typedef unsigned __int128 u128;
         std::uint64_t sum = 0;
@@ -237,14 +237,14 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
             sum += v * channel.counts[v];
             squares += static_cast<u128>(v * v) * channel.counts[v];
         }
-        compare(name + "sum", row.sum, sum);
-        compare(name + "sum_squares low", row.sum_squares.low, static_cast<std::uint64_t>(squares));
-        compare(name + "sum_squares high", row.sum_squares.high, static_cast<std::int64_t>(squares >> 64));
-        compare(name + "nan", row.nan, channel.nan);
-        compare(name + "infinite", row.infinite, channel.infinite);
-        compare(name + "below", row.below, channel.below);
-        compare(name + "above", row.above, channel.above);
-        compare(name + "nodata", row.nodata, channel.nodata);
+        compare(name + "sum", result.sum, sum);
+        compare(name + "sum_squares low", result.sum_squares.low, static_cast<std::uint64_t>(squares));
+        compare(name + "sum_squares high", result.sum_squares.high, static_cast<std::int64_t>(squares >> 64));
+        compare(name + "nan", result.nan, channel.nan);
+        compare(name + "infinite", result.infinite, channel.infinite);
+        compare(name + "below", result.below, channel.below);
+        compare(name + "above", result.above, channel.above);
+        compare(name + "nodata", result.nodata, channel.nodata);
     }
     return found.empty() ? difference(read_result(&got), expected.analysis) : found;
 }

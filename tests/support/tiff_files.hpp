@@ -187,10 +187,23 @@ inline Bytes with_value(Bytes file, unsigned tag, std::uint32_t value) {
 }
 
 /// Sets GDAL's tag of the value that stands for no data.
+inline void set_text(TIFF* tiff, unsigned tag, const std::string& text) {
+    static const TIFFFieldInfo fields[]{
+        {42112, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDALMetadata")},
+        {42113, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDALNoData")}};
+    TIFFMergeFieldInfo(tiff, fields, 2);
+    TIFFSetField(tiff, tag, text.c_str());
+}
 inline void set_nodata(TIFF* tiff, const std::string& text) {
-    static const TIFFFieldInfo field{42113, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDALNoData")};
-    TIFFMergeFieldInfo(tiff, &field, 1);
-    TIFFSetField(tiff, 42113, text.c_str());
+    set_text(tiff, 42113, text);
+}
+/// Describes samples as GDAL 3.6.2 does, which escapes twice.
+inline void set_descriptions(TIFF* tiff, const std::vector<std::string>& escaped) {
+    std::string text = "<GDALMetadata>\n  <Item name=\"TIME\" sample=\"0\">noon</Item>\n";
+    for (std::size_t i = 0; i < escaped.size(); ++i)
+        text += "  <Item name=\"DESCRIPTION\" sample=\"" + std::to_string(i) + "\" role=\"description\">" + escaped[i] +
+                "</Item>\n";
+    set_text(tiff, 42112, text + "</GDALMetadata>\n");
 }
 
 /// Leaves strips or tiles out of a little-endian classic TIFF of one page: their offsets and lengths become 0, as GDAL

@@ -38,7 +38,8 @@ struct ValidityCase {
     Channel channel(int c) const {
         const bool parts = image.channels == 2 || image.channels > 4;
         const bool bands = image.samples == Samples::bands || (parts && image.samples != Samples::color_bands);
-        if (bands || (image.samples == Samples::color_bands && c > 2)) return band(c);
+        if (bands) return band(c);
+        if (image.samples == Samples::color_bands && c > 2) return extra(c - 2);
         if (image.channels == 1) return Channel::gray;
         if (c == 3) return Channel::alpha;
         const Channel rgb[] = {Channel::red, Channel::green, Channel::blue};
@@ -60,6 +61,16 @@ struct ValidityCase {
             if (one.channel == channel(c)) interval = &one;
         }
         return interval && (v < interval->lowest || v > interval->highest);
+    }
+    /// Verdict on a sample: whether it is nodata by its value, whatever mask and bounds say.
+    bool names(std::int64_t x, std::int64_t y, int c) const {
+        for (int other = validity.nodata_any ? 0 : c; other < (validity.nodata_any ? image.channels : c + 1); ++other) {
+            const double v = image.value(x, y, other);
+            for (const auto& [named, value] : validity.nodata)
+                if (named ? *named == channel(other) : channel(other) != Channel::alpha)
+                    if (v == value || (std::isnan(v) && std::isnan(value))) return true;
+        }
+        return false;
     }
     bool nodata(std::int64_t x, std::int64_t y, int c) const {
         if (!validity.nodata_any) return own_nodata(x, y, c);

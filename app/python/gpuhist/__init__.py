@@ -1,25 +1,41 @@
-"""gpuhist measures images: exact histograms, statistics and normalized copies, on a GPU or the CPU.
+"""gpuhist measures images: exact histograms and statistics, and normalized copies, on a GPU or on the CPU.
 
 >>> import gpuhist as gh
 >>> r = gh.measure("photo.jpg")
 >>> r["red"].mean, r.luma.std, r.percentile("luma", 99.9), r.counts("red")
 
-``gpuhist columns`` of a shell lists every number with its definition; so do the docstrings of Statistics.
+In a shell, ``gpuhist columns`` lists every number with its definition. The docstrings of Statistics have the same
+texts.
 """
 
 from __future__ import annotations
 
 import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from . import _native
-from ._errors import CudaError, EngineUnavailable, Error, InvalidArgument, IoError, OutOfMemory, UnsupportedDepth
+from ._errors import (
+    CudaError,
+    EngineUnavailable,
+    Error,
+    InvalidArgument,
+    IoError,
+    MissingError,
+    NotPermittedError,
+    OutOfMemory,
+    UnsupportedDepth,
+)
 from ._gpu import Analyzer, RegionAnalyzer
 from ._measure import histogram, measure, measure_many, table
 from ._native import Statistics
 from ._normalize import normalize
+from ._read import read, write
 from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
 from ._summary import Summary
+
+if _TYPE_CHECKING:
+    from ._pixels import Pixels
 
 __version__: str = _native.version
 __all__ = [
@@ -31,7 +47,10 @@ __all__ = [
     "Histogram",
     "InvalidArgument",
     "IoError",
+    "MissingError",
+    "NotPermittedError",
     "OutOfMemory",
+    "Pixels",
     "Region",
     "RegionAnalyzer",
     "Regions",
@@ -44,8 +63,10 @@ __all__ = [
     "measure",
     "measure_many",
     "normalize",
+    "read",
     "regions",
     "table",
+    "write",
 ]
 
 # Threads do not survive a fork: work halts for it, and engines make new ones.
@@ -57,5 +78,13 @@ _os.register_at_fork(
 
 
 def engines() -> dict[str, tuple[bool, str]]:
-    """Engines, best first: whether each can run here, and what on, or why not."""
+    """Engines by name, the best one first: whether each can run here, and its device or the reason why it can't."""
     return {name: (available, description) for name, available, description in _native.engines()}
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "Pixels":  # numpy is imported when it is needed
+        from ._pixels import Pixels
+
+        return Pixels
+    raise AttributeError(f"module 'gpuhist' has no attribute '{name}'")

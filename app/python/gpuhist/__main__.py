@@ -1,4 +1,4 @@
-"""The command gpuhist: ``python -m gpuhist`` and the script of that name."""
+"""The command gpuhist, as ``python -m gpuhist`` and as the script ``gpuhist``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _native
 
 def main() -> NoReturn:
     code = _native.command([b"gpuhist", *(os.fsencode(word) for word in sys.argv[1:])])
-    # As the program does: all files are written, and threads that still read a list are not waited for.
+    # All files are written. A thread may still hang while it reads a list, so do not wait for threads.
     os._exit(code)
 
 

@@ -1,7 +1,7 @@
-"""Arrays of any library as images: where the samples lie, and what they mean.
+"""Arrays of any library as images: the place of the samples, and their meaning.
 
-Nothing is copied but host arrays that no image can be seen in: planes, negative strides, foreign byte order. Arrays
-on a GPU never are.
+A host array is copied only if a view cannot describe it: planes, gaps between pixels, negative strides, foreign byte
+order. An array on a GPU is never copied.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from ._errors import InvalidArgument, require_word
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._pixels import Pixels
 
 Layout = Literal["HWC", "CHW", "HW"]
 LayoutOfBatch = Literal[Layout, "NHWC"]
@@ -30,13 +32,13 @@ _DLPACK_CUDA = (2, 13)
 
 
 class Array(NamedTuple):
-    """Array in memory: shape and strides are in elements."""
+    """Array in memory. Shape and strides are in elements."""
 
     pointer: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     type: str
-    """Name of the type as numpy calls it."""
+    """Type of the elements, by the name that numpy gives it."""
     gpu: int | None
     """Number of the GPU; None on the host."""
     owner: object
@@ -44,12 +46,12 @@ class Array(NamedTuple):
 
 
 class Image(NamedTuple):
-    """Image, or images of one size, as the native module takes them."""
+    """Image, or images of one size, in the form of the native module."""
 
     view: _native.View
     array: Array
     given: tuple[int, ...]
-    """Shape of the array that was given."""
+    """Shape of the given array."""
     width: int
     height: int
     channels: int
@@ -58,9 +60,11 @@ class Image(NamedTuple):
     images: int
     image_bytes: int
     planar: bool
-    """Layout CHW: copies have it, too."""
+    """Whether the layout is CHW. Copies have it too."""
     flat: bool
-    """Layout without an axis of channels."""
+    """Whether the layout has no axis for channels."""
+    gray_alpha: bool = False
+    """Whether the given array has gray and alpha, from which the channels are gray three times and alpha."""
 
 
 def is_array(image: object) -> bool:
@@ -70,8 +74,14 @@ def is_array(image: object) -> bool:
     ) or isinstance(image, (list, tuple))
 
 
+def pixels_in(image: object) -> Pixels | None:
+    """The array of read(); None if it is another one."""
+    module = sys.modules.get("gpuhist._pixels")
+    return image if module is not None and isinstance(image, module.Pixels) else None
+
+
 def library_of(array: object) -> str:
-    """Name of the package that an array is of."""
+    """Name of the package that an array belongs to."""
     return type(array).__module__.partition(".")[0]
 
 
@@ -80,7 +90,7 @@ def place_of(gpu: int | None) -> str:
 
 
 def current_stream(array: Array, stream: object = None) -> int:
-    """Handle of the stream that is given, or of the current one of the array's library; 0 is the legacy default one."""
+    """Handle of the given stream, or of the current one of the array's library; 0 is the legacy default stream."""
     if stream is not None:
         return stream_handle(stream)
     library = library_of(array.owner)
@@ -97,7 +107,7 @@ def current_stream(array: Array, stream: object = None) -> int:
 
 
 def stream_handle(stream: object) -> int:
-    """Handle of a stream of torch, CuPy or numba, of what has __cuda_stream__, or a number."""
+    """Handle of a stream: of torch, CuPy or numba, of an object with __cuda_stream__, or a number."""
     if isinstance(stream, int):
         return stream
     protocol = getattr(stream, "__cuda_stream__", None)
@@ -113,7 +123,7 @@ def stream_handle(stream: object) -> int:
 
 
 def _number_type(typestr: str) -> tuple[str, bool]:
-    """Name of a type of the array interfaces, and whether its byte order is the machine's."""
+    """Name of a type of the array interfaces, and whether its byte order is that of the machine."""
     name = _CODES.get(typestr[1], typestr)
     if name != "bool":
         name += str(8 * int(typestr[2:]))
@@ -161,7 +171,7 @@ def packed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _from_dlpack(image: Any, stream: object) -> Array:
-    # The producer lets the stream wait for what it has put on its own. 1 stands for the legacy default one.
+    # The producer makes the stream wait for the work on its own stream. 1 means the legacy default stream.
     capsule = image.__dlpack__(stream=(stream_handle(stream) if stream is not None else 0) or 1)
     borrowed = _native.borrow(capsule)
     code, bits, lanes = borrowed.type
@@ -180,15 +190,36 @@ def _from_dlpack(image: Any, stream: object) -> Array:
     )
 
 
+_PILLOW_MODES = ("L", "LA", "RGB", "RGBA", "I", "I;16", "I;16L", "I;16B", "I;16N", "F")
+_PILLOW_REMEDIES = {"1": "L", "PA": "RGBA", "RGBa": "RGBA", "La": "LA"}
+
+
+def _from_pillow(image: Any) -> np.ndarray[Any, Any]:
+    """Samples of a Pillow image. A palette's are no gray values, and colors of other spaces are not red, green, blue."""
+    import numpy as np
+
+    if image.mode not in _PILLOW_MODES:
+        target = _PILLOW_REMEDIES.get(image.mode, "RGBA" if "transparency" in image.info else "RGB")
+        raise InvalidArgument(
+            f"a Pillow image of mode {image.mode}, whose samples are neither gray nor red, green and blue: "
+            f'give image.convert("{target}"), or the path of its file'
+        )
+    return np.asarray(image)
+
+
+def _has_gray_alpha(image: Any) -> bool:
+    pixels = pixels_in(image)
+    if pixels is not None:
+        return pixels.samples == "gray_alpha" and pixels.ndim == 3 and pixels.shape[2] == 2
+    return library_of(image) == "PIL" and getattr(image, "mode", "") == "LA"
+
+
 def _from_host(image: Any) -> Array:
     import numpy as np
 
-    if isinstance(image, np.ma.MaskedArray):
-        raise InvalidArgument(
-            "numpy.ma arrays are not taken as they are, since their mask marks excluded samples: give array.data and "
-            "mask=~array.mask"
-        )
-    if library_of(image) == "torch":
+    if library_of(image) == "PIL":
+        array = _from_pillow(image)
+    elif library_of(image) == "torch":
         if str(image.dtype) == "torch.bfloat16":
             raise InvalidArgument(_refused("bfloat16"))
         array = np.asarray(image.detach())
@@ -200,7 +231,7 @@ def _from_host(image: Any) -> Array:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Array:
-    """A numpy array, copied where no image can be seen in it."""
+    """The numpy array, or a copy if a view cannot describe it."""
     if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     size = array.itemsize
@@ -211,7 +242,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Array:
 
 
 def array_of(image: Any, stream: object = None) -> Array:
-    """The array that an object is. Of a GPU's nothing is copied."""
+    """The array in an object. An array on a GPU is not copied."""
     kind = getattr(image, "__dlpack_device__", None)
     device = int(kind()[0]) if kind is not None else None
     if device in _DLPACK_CUDA or (device is None and hasattr(image, "__cuda_array_interface__")):
@@ -245,7 +276,7 @@ def image_of(
     batch: bool = False,
     depths: tuple[str, ...] = DEVICE_DEPTHS,
 ) -> Image:
-    """The image that an array holds, on a GPU of some depths. A batch may be N images of H x W x C."""
+    """The image in an array. On a GPU it must have one of the depths. A batch may have N images of H x W x C."""
     if layout is not None:
         require_word("layout", layout, LayoutOfBatch)
     require_word("order", order, Order)
@@ -262,10 +293,15 @@ def image_of(
     if len(shape) not in ((2, 3, 4) if batch else (2, 3)):
         raise InvalidArgument(
             f"shape {shape}: an image has two axes, or three with its channels"
-            + ("; images one by one, please" if len(shape) == 4 else "")
+            + ("; measure images one by one" if len(shape) == 4 else "")
         )
     planar = layout == "CHW"
     flat = len(shape) == 2
+    gray_alpha = _has_gray_alpha(image)
+    if gray_alpha:
+        whole: Any = array.owner
+        array = from_numpy(whole[..., [0, 0, 0, 1]])
+        shape, strides = array.shape, array.strides
     images, image_step = 1, 0
     if len(shape) == 4:
         images, image_step = shape[0], strides[0]
@@ -284,7 +320,7 @@ def image_of(
     strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
     row_step, pixel_step, channel_step = strides
     size = bytes_of(depth)
-    # One row, or one column, has no distance that matters.
+    # With a single row or column, the distance to the next one does not matter.
     if (channels > 1 and channel_step != 1) or (width > 1 and pixel_step != channels) or (
         height > 1 and row_step < width * channels
     ):
@@ -314,9 +350,11 @@ def image_of(
     view = _native.View(
         array.pointer, width, height, channels, depth, row_step * size, rgb, bands, array.gpu is not None
     )
+    if gray_alpha:
+        view = view.gray_alpha()
     image_bytes = (image_step if images > 1 else height * row_step) * size
     return Image(
-        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar=planar, flat=flat
+        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar, flat, gray_alpha
     )
 
 
@@ -338,7 +376,7 @@ def bytes_of(depth: str) -> int:
 
 
 def empty_like(image: Image, depth: str) -> tuple[Any, Image]:
-    """A new array of the same library, device and layout, and the image that it holds."""
+    """A new array of the same library, device and layout, and the image in it."""
     shape: tuple[int, ...] = (image.height, image.width)
     if not image.flat:
         shape = (*shape, image.channels)
@@ -348,7 +386,7 @@ def empty_like(image: Image, depth: str) -> tuple[Any, Image]:
 
 
 def empty(like: Array, shape: tuple[int, ...], name: str) -> Any:
-    """A new array of a type, where another one is: of numpy on the host, of its library on a GPU."""
+    """A new array of a type in the place of another one: of numpy on the host, of its library on a GPU."""
     if like.gpu is None:
         import numpy as np
 

@@ -1,38 +1,69 @@
-"""Exceptions of gpuhist. Every message says what failed, where, and how to mend it."""
+"""Exceptions of gpuhist. Every message names the fault, the place and the remedy."""
 
 from __future__ import annotations
 
-from typing import get_args
+import errno
+from typing import Any, get_args
 
 
 class Error(Exception):
-    """Root of the family."""
+    """Base class of all exceptions of gpuhist."""
 
 
 class InvalidArgument(Error, ValueError):
-    """Argument outside what the function documents."""
+    """Argument that the function does not accept."""
 
 
 class UnsupportedDepth(InvalidArgument):
-    """Image of a depth for which an engine has nothing built; another engine may."""
+    """Image of a depth that an engine was not built for. Another engine may measure it."""
 
 
 class IoError(Error, OSError):
-    """File that cannot be read or decoded.
+    """File that cannot be read or decoded. A missing file is also a FileNotFoundError, and one that may not be read
+    a PermissionError.
 
-    ``kind`` says why in a word: missing, permission, truncated, too_large, unsupported, damaged, memory, no_space,
-    engine, unreadable.
+    ``kind`` names the cause in a word: missing, permission, truncated, too_large, unsupported, damaged, memory,
+    no_space, engine, unreadable. ``errno`` is None if the cause is in the data.
     """
 
     kind: str
 
-    def __init__(self, message: str = "", kind: str = "unreadable") -> None:
-        super().__init__(message)
-        self.kind = kind
+    def __new__(cls, message: str = "", kind: str = "unreadable", filename: str | None = None) -> IoError:
+        kinds: dict[str, type[IoError]] = {"missing": MissingError, "permission": NotPermittedError}
+        made = OSError.__new__(kinds.get(kind, cls) if cls is IoError else cls, message)
+        made.errno, made.strerror = _ERRNOS.get(kind), message
+        made.filename = filename
+        made.kind = kind
+        return made
+
+    def __init__(self, message: str = "", kind: str = "unreadable", filename: str | None = None) -> None:
+        pass
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return IoError, (self.args[0], self.kind, self.filename)
+
+
+_ERRNOS = {
+    "missing": errno.ENOENT,
+    "permission": errno.EACCES,
+    "no_space": errno.ENOSPC,
+    "memory": errno.ENOMEM,
+}
+
+
+class MissingError(IoError, FileNotFoundError):
+    """File that is not there."""
+
+
+class NotPermittedError(IoError, PermissionError):
+    """File that may not be read."""
 
 
 class EngineUnavailable(Error, RuntimeError):
-    """Engine that was asked for and cannot run here."""
+    """Engine that cannot run here."""
 
 
 class CudaError(Error, RuntimeError):
@@ -40,11 +71,11 @@ class CudaError(Error, RuntimeError):
 
 
 class OutOfMemory(CudaError):
-    """Memory of the GPU that does not suffice."""
+    """Lack of memory on the GPU."""
 
 
 def require_word(argument: str, given: object, words: object) -> None:
-    """Refuses what is none of the words of a Literal."""
+    """Refuses any value that is not one of the words of a Literal."""
     known = get_args(words)
     if given not in known:
-        raise InvalidArgument(f"{argument}: {given!r} is none of {', '.join(known)}")
+        raise InvalidArgument(f"{argument}: {given!r} is not one of {', '.join(known)}")

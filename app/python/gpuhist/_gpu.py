@@ -1,4 +1,4 @@
-"""Images on a GPU, enqueued on a stream: no allocation, no synchronization, no copy."""
+"""Analyzers for images on a GPU. They enqueue work on a stream, and never allocate, synchronize or copy."""
 
 from __future__ import annotations
 
@@ -20,16 +20,28 @@ if TYPE_CHECKING:
 
 
 class Analyzer:
-    """Analyzer of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a stream.
+    """Analyzer of images on a GPU, for loops and CUDA graphs. Make it once; then it only puts kernels on a stream.
 
-    channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
-    range are those of f32 histograms; normalize says whether copies will be made, by which mode, and apply_to what
-    becomes of excluded samples (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
-    gpuhist.measure; for them pixels is the most in an image: there is memory for its mask, or of floats for a copy; for
-    alpha="weight" any number but 0 will do. Launches of one analyzer share its memory: they must follow each other, in
-    one stream or by events.
+    channels
+        1, 3 or 4.
+    depth
+        u8, s8, u16, s16, f16 or f32; with normalize= u8, u16 or f32.
+    bins, range
+        Bins and range of f32 histograms.
+    detail, percentile_columns
+        As in gpuhist.measure.
+    normalize, percentiles, apply_to, fill
+        Mode of the copies, if the analyzer should make copies, and the arguments of gpuhist.normalize.
+    nodata, valid, nodata_any, alpha
+        As in gpuhist.measure.
+    pixels
+        Largest number of pixels in an image, if any of the rules above is given: the analyzer reserves memory for a
+        mask of these pixels, or for a copy if they are floats. For alpha="weight", any number but 0 is enough.
+    gpu
+        Number of the GPU.
 
-    Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
+    Launches of one analyzer share its memory, so they must run one after the other, in one stream or ordered by events.
+    Raises EngineUnavailable if the GPU cannot be used, and OutOfMemory.
     """
 
     def __init__(
@@ -44,6 +56,7 @@ class Analyzer:
         normalize: str | None = None,
         percentiles: tuple[float, float] = (1, 99),
         apply_to: ApplyTo = "all",
+        fill: float | None = None,
         nodata: Nodata | None = None,
         valid: Valid | None = None,
         nodata_any: bool = False,
@@ -56,7 +69,7 @@ class Analyzer:
         self._asked = asked_of(bins, range, percentile_columns, detail, engine="cuda", gpu=gpu, rules=rules)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
-            self._normalization = normalization_of(normalize, apply_to, percentiles=percentiles)
+            self._normalization = normalization_of(normalize, apply_to, fill=fill, percentiles=percentiles)
         self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu
@@ -64,7 +77,7 @@ class Analyzer:
 
     @property
     def layout(self) -> _native.Layout:
-        """Layout of the memory of one image's result: ``layout.bytes`` of it, a multiple of 256."""
+        """Layout of the memory for the result of one image. ``layout.bytes`` is its size, a multiple of 256."""
         return self._layout
 
     def enqueue(
@@ -78,12 +91,12 @@ class Analyzer:
         order: str = "RGB",
         stream: Any = None,
     ) -> None:
-        """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
+        """Puts the analysis of an image, H x W x C, or of N images, N x H x W x C, on a stream, and returns at once.
 
-        out receives a result of layout.bytes per image: contiguous uint8 on the GPU. copy, where the analyzer was made
-        with normalize=, receives the normalized images. mask, H x W or N x H x W of bool or u8, is 0 at excluded
-        pixels. All are borrowed until the stream has passed. stream is by default the current one of the images'
-        library; it may be in capture.
+        out is contiguous uint8 on the GPU and receives one result of layout.bytes per image. copy receives the
+        normalized images, if the analyzer was made with normalize=. mask is H x W or N x H x W of bool or u8, and 0
+        excludes a pixel. Keep all arrays alive until the stream has done the work. By default, stream is the current
+        one of the images' library; it may be capturing.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
         view, mask_bytes = _masked(found, mask, stream)
@@ -113,8 +126,9 @@ class Analyzer:
         )
 
     def read(self, out: Any, *, width: int = 0, height: int = 0) -> list[Result]:
-        """Results of memory that enqueue() filled, copied to the host on the current stream of its library, whose work
-        is waited for. width and height are what the results say of the images, of which they know the pixels alone.
+        """Results in memory that enqueue() filled. They are copied to the host on the current stream of the memory's
+        library, and the call waits for that stream. The memory only has the number of pixels; width and height are the
+        size that the results report.
         """
         raw = _on_host(out).tobytes()
         size = self._layout.bytes
@@ -127,17 +141,36 @@ class Analyzer:
 
 
 class RegionAnalyzer:
-    """Analyzer of the regions of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a
-    stream. Labels and values are sorted there, so that there may be any number of labels.
+    """Analyzer of the regions of images on a GPU, for loops and CUDA graphs. Make it once; then it only puts kernels on
+    a stream. The GPU sorts labels and values, so there may be any number of labels.
 
-    channels are 1, 3 or 4; depth is that of gpuhist.measure; labels is u8, u16, u32, or s32 that is not negative. pixels
-    is the most in a call, those of all images together; images the most of them; regions the most that there is room
-    for. The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks:
-    there may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha that is no weight keeps its
-    row. percentiles, in percent, are found for each region. Calls of one analyzer share its memory: they must follow
-    each other, in one stream or by events.
+    pixels
+        Largest number of pixels in a call, of all images together.
+    regions
+        Largest number of regions for whose results there is room.
+    channels
+        1, 3 or 4.
+    depth
+        Depth of the images, as in gpuhist.measure.
+    labels
+        Type of the labels: u8, u16, u32, or s32 without negative values.
+    largest_label
+        Largest label; 0 means that of the type. The smaller it is, the faster the analysis.
+    label_zero
+        If true, the pixels of label 0 are a region too.
+    images
+        Largest number of images in a call.
+    masks
+        Whether images may have masks.
+    nodata, valid, nodata_any, alpha
+        As in gpuhist.measure. Alpha keeps its row unless it is the weight.
+    percentiles
+        Percentiles of each region, in percent.
+    gpu
+        Number of the GPU.
 
-    Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
+    Calls of one analyzer share its memory, so they must run one after the other, in one stream or ordered by events.
+    Raises EngineUnavailable if the GPU cannot be used, and OutOfMemory.
     """
 
     def __init__(
@@ -179,14 +212,15 @@ class RegionAnalyzer:
 
     @property
     def layout(self) -> _native.RegionLayout:
-        """Layout of the memory of the results: ``layout.bytes`` of it."""
+        """Layout of the memory for the results. ``layout.bytes`` is its size."""
         return self._layout
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of a region's result: label, image, x, y, width, height, area, and of each channel valid, nodata, nan,
-        inf, min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``; weighted by alpha also weight, and
-        percentiles as ``red_wp50``. Where no sample is valid, percentiles are NaN and the numbers before them 0."""
+        """Type of the result of a region. Its fields are label, image, x, y, width, height and area, and for each
+        channel valid, nodata, nan, inf, min, max, mean, std and percentiles, such as ``gray_mean`` or ``red_median``.
+        With alpha="weight" there are also weight, and percentiles such as ``red_wp50``. Without a valid sample,
+        percentiles are NaN, and min, max, mean and std are 0."""
         import numpy as np
 
         columns = self._native.columns()
@@ -210,12 +244,12 @@ class RegionAnalyzer:
         order: str = "RGB",
         stream: Any = None,
     ) -> None:
-        """Puts the analysis of an image's regions on a stream, or of those of N images, N x H x W x C, whose labels are
-        N x H x W; nothing is waited for.
+        """Puts the analysis of the regions of an image, H x W x C with labels H x W, on a stream, and returns at once.
+        N images are N x H x W x C, and their labels are N x H x W.
 
-        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 at excluded
-        pixels; their regions have them in the area alone. All are borrowed until the stream has passed.
-        stream is by default the current one of the images' library; it may be in capture.
+        out is contiguous uint8 on the GPU and receives layout.bytes. mask is H x W or N x H x W of bool or u8, and 0
+        excludes a pixel, which then only enters the area of its region. Keep all arrays alive until the stream has done
+        the work. By default, stream is the current one of the images' library; it may be capturing.
         """
         found = _images_on(images, self._gpu, layout, order, stream, _arrays.ALL_DEPTHS)
         view, mask_bytes = _masked(found, mask, stream)
@@ -232,11 +266,11 @@ class RegionAnalyzer:
         )
 
     def read(self, out: Any) -> np.ndarray[Any, Any]:
-        """Regions of memory that enqueue() filled, copied to the host on the current stream of its library, whose work
-        is waited for: an array of ``dtype``, in the order of image and label.
+        """Regions in memory that enqueue() filled: an array of ``dtype`` in the order of image and label. They are
+        copied to the host on the current stream of the memory's library, and the call waits for that stream.
 
-        Raises InvalidArgument where there are more regions than there is room for, or pixels whose label is negative
-        or over largest_label.
+        Raises InvalidArgument if there are more regions than there is room for, or pixels whose label is negative or
+        over largest_label.
         """
         raw = _on_host(out).tobytes()[: self._layout.bytes]
         import numpy as np
@@ -259,7 +293,7 @@ def _images_on(
 
 
 def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View, int]:
-    """View of the first image with its mask, and bytes from one's mask to the next one's."""
+    """View of the first image with its mask, and the bytes from one mask to the next."""
     if mask is None:
         return found.view, 0
     over, image_bytes = _over(found, mask, "mask", MASK_TYPES, stream)
@@ -267,7 +301,7 @@ def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View,
 
 
 def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_native.View, int]:
-    """View of the first label map, and bytes from one to the next."""
+    """View of the first label image, and the bytes from one to the next."""
     over, image_bytes = _over(found, labels, "labels", LABEL_TYPES, stream)
     return plane_view(over), image_bytes
 
@@ -275,7 +309,7 @@ def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_nativ
 def _over(
     found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
 ) -> tuple[_arrays.Array, int]:
-    """The planes of one value per pixel, one for each image, and bytes from one to the next."""
+    """Planes with one value per pixel, one plane per image, and the bytes from one to the next."""
     pixels = (found.height, found.width)
     wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
     array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)

@@ -1,4 +1,4 @@
-"""Measuring: images in memory, on a GPU, and in files."""
+"""Measurements of images in memory, on a GPU and in files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _native
-from ._arrays import Layout, Order, current_stream
+from ._arrays import Layout, Order, current_stream, pixels_in
 from ._errors import EngineUnavailable, InvalidArgument, IoError
-from ._request import Detail, Engine, OnDamaged, Range, asked_of, percents_of, refuse_cpu
+from ._request import Detail, Engine, OnDamaged, Range, asked_of, percents_of, refuse_cpu, sigma_of
 from ._result import Histogram, Result
-from ._source import is_path, source_of, warn_of_pages
+from ._source import encoded, is_local, is_path, source_of, warn_of_pages
 from ._validity import rules_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._native import Alpha
     from ._validity import Nodata, Valid
 
-    Path = Union[str, os.PathLike[str], bytes]
+    Path = Union[str, os.PathLike[str]]
 
 
 def measure(
@@ -39,6 +39,9 @@ def measure(
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
     measures: str | Sequence[str] = (),
+    quality_scale: int | None = None,
+    robust: bool = False,
+    clip_sigma: float = 3,
     engine: Engine = "auto",
     gpu: int = 0,
     stream: Any = None,
@@ -49,67 +52,90 @@ def measure(
     """Measures one image, exactly.
 
     image
-        A path; the bytes of a file; or an array: of numpy, torch, CuPy, or anything that has DLPack, the array
-        interface or the CUDA array interface. Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64;
-        on a GPU u8, u16 and f32. Host arrays with negative strides, foreign byte order or planes are copied; on a
-        GPU nothing is, and what does not lie pixel beside pixel is refused.
+        A path, a URL that fsspec opens, the bytes of a file, a file object, or an array. An array comes from numpy,
+        torch, CuPy, Pillow, or any other library with DLPack, the array interface or the CUDA array interface. The mask
+        of a numpy.ma array excludes pixels. Pillow images are gray or RGB, with or without alpha (modes L, LA, RGB,
+        RGBA, I, I;16 and F). Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64; on a GPU u8, s8,
+        u16, s16, f16 or f32. A host array is copied if its channels are in separate planes, or if it has gaps between
+        pixels, negative strides or a foreign byte order. An array on a GPU is never copied; its pixels must be
+        adjacent.
     layout
-        Axes of an array: HW, HWC or CHW. Without it HW or HWC, whose last axis is 1 to 4; HWC with a layout up to 64.
-        1 is gray, 3 the colors, 4 the colors and alpha, others are bands c0, c1, ...
+        Axes of an array: HW, HWC or CHW. Without a layout, an array is HW, or HWC with 1 to 4 channels; with a layout
+        it can have up to 64. 1 channel is gray, 3 are the colors, 4 are the colors and alpha; other numbers are bands
+        c0, c1, ...
     order
         Order of the colors in an array: RGB or BGR.
     mask
-        Array of shape (height, width), bool or u8: pixels where it is 0 are excluded. For a path also a path: that of
-        a mask, or of a directory of such, whose samples are read as they are stored. It lies over the image as that
-        is shown.
+        Array of bool or integers with the shape (height, width): pixels where it is 0 are excluded. If the image is a
+        path, the mask can be one too: the path of a mask, or of a directory with a mask per image. Its samples are read
+        as they are stored. It must have the height, the width and the orientation in which the image is shown.
     nodata
-        Value that stands for no data, or several: such samples are excluded. numpy.nan is one; "tag" is what a
-        GeoTIFF says of itself. It is rounded to the samples' type.
+        Value or values that stand for no data: samples with such a value are excluded. numpy.nan is possible. Values
+        are rounded to the type of float samples. Without a value, or with "tag", the nodata value of a GeoTIFF is
+        excluded. "none" ignores the nodata values and the masks of files.
     valid
-        Lowest and highest valid value; samples outside are excluded.
+        Lowest and highest valid value. Other samples are excluded.
     nodata_any
-        A pixel is excluded in all channels where one of its samples is nodata. Otherwise each channel is on its own,
-        and luma needs all colors.
+        One nodata sample excludes its pixel in all channels. Otherwise each channel is checked on its own, and luma
+        needs all colors.
     alpha
-        row: alpha has a row of its own; mask: pixels of alpha 0 are excluded; ignore: there is no row. weight: of
-        integers of 8 and 16 bits each sample counts as often as its pixel's alpha says, without alpha as white does:
-        ``weight`` is their sum and ``wp01``, ``wp50``, ... the percentiles, counts are sums of weights.
+        row: alpha has a row of its own. mask: pixels of alpha 0 are excluded. ignore: alpha has no row. weight: each
+        sample is weighted with the alpha of its pixel, which must be u8, u16 or f16; without alpha, samples of any type
+        have the weight of white. ``weight`` is the sum of the weights, ``wp01``, ``wp50``, ... are the percentiles, and
+        counts are sums of weights. Alpha of arrays is straight; premultiplied colors of f16 files, such as OpenEXR, are
+        divided by it first. In f16, alpha over 1 weighs 1, and pixels with NaN or negative alpha are excluded.
     white
-        Value that stands for white; without it the file's, or the highest of the type, 1 of floats.
+        Value that stands for white. By default it is that of the file, or else the highest value of the type, or 1 for
+        floats.
     bins, range
-        Of the histogram; f32 images are counted in these bins, 256 from the finite minimum to the maximum by default.
+        Bins and range of the histogram. f32 images are counted in these bins while they are measured; by default they
+        are 256 from the finite minimum to the finite maximum.
     percentile_columns
-        Percentiles that Statistics has, in percent: 1, 5, 25, 50, 75, 95 and 99.
+        Percentiles of Statistics, in percent. By default they are 1, 5, 25, 50, 75, 95 and 99.
     detail
-        Of f32: brief leaves out percentiles, skewness and kurtosis; values keeps the count of every value, which a
-        Summary needs for percentiles.
+        For f32 images: brief leaves out percentiles, skewness and kurtosis. values keeps the count of every value,
+        which a Summary needs for percentiles.
     measures
-        "quality" for all, or names: sharpness_laplacian, sharpness_tenengrad, noise, colorfulness. ``Result.measures``
-        has their numbers. Of images on the host.
+        Measures to compute: "quality" for all, or names: sharpness_laplacian, sharpness_tenengrad, noise, colorfulness,
+        contrast, brightness, exposure, gray, thresholds, hashes. ``Result.measures`` has their values. The image must
+        be on the host.
+    quality_scale
+        Longest side to which larger images are reduced before sharpness and noise are measured.
+    robust, clip_sigma
+        robust adds ``mad``, and the mean, the std and the share of sigma clipping at clip_sigma standard deviations from
+        the median: ``clipped_mean``, ``clipped_std``, ``clipped_share``. f32 then keeps the count of every value, as
+        with detail="values", and must be on the host.
     engine, gpu
-        auto: the CPU for what is on the host, the GPU for what is there. cuda, and number gpu of them, is for host
-        arrays too, and always for those on the GPU.
+        auto uses the CPU for images on the host, and the GPU for arrays that are there. cuda uses GPU number gpu for
+        images on the host too. Arrays on a GPU are always measured on their own GPU.
     stream
-        Stream of an array on a GPU: of torch or CuPy, or its handle; by default the current one of its library. It
-        alone is waited for.
+        Stream for an array on a GPU: of torch or CuPy, or its handle. By default it is the current stream of the
+        array's library. The call waits for this stream only.
     page, max_pixels, on_damaged
-        Of a file: page from 1; pixels over which it is refused; "accept" measures what is sound of a damaged one.
+        For files: the page, from 1; the largest number of pixels; "accept" measures damaged files too, with the pixels
+        that the decoder makes of them.
 
-    nodata and valid are for all channels but alpha, or a dict of channels, red, green, blue, gray, alpha, c0, ..., and
-    such values. A sample is, by the first that applies, masked, nodata, NaN, infinite or valid: Statistics counts each,
-    all other numbers are of valid samples. Beside an array on a GPU the mask lies there too.
+    nodata and valid apply to all channels but alpha. They can also be a dict from channels (red, green, blue, gray,
+    alpha, c0, ...) to such values. A sample belongs to the first of these classes that applies: masked, nodata, NaN,
+    infinite, valid. Statistics counts each class, and all other numbers come from the valid samples. The mask of an
+    array on a GPU must be on the same GPU.
 
-    Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
-    EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
+    Raises InvalidArgument (a ValueError) for arguments that break these rules, IoError (an OSError with a ``kind``) for
+    files, EngineUnavailable and CudaError (RuntimeErrors). Warns if a file has several pages and page is not given.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=gpu, rules=rules)
-    if is_path(image) and os.path.isdir(image):
+    pixels = pixels_in(image)
+    if white is None and pixels is not None:
+        white = pixels.white
+    asked = asked_of(
+        bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
+    )
+    if is_local(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, and measure() is for one image: measure_many() takes directories")
-    if is_path(image) and (mask is None or is_path(mask)):
+    if is_local(image) and (mask is None or is_path(mask)):
         return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
-    source = source_of(image, layout, order, page, max_pixels, on_damaged, stream)
-    source.check(rules)
+    source = source_of(image, layout, order, page, max_pixels, on_damaged, stream, rules=rules)
     if source.found is None or source.gpu is None:
         if stream is not None:
             raise InvalidArgument("stream: the image is on the host, where there are no streams")
@@ -117,7 +143,10 @@ def measure(
         warn_of_pages(source.picture, page)
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
     refuse_cpu(engine)
-    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=source.gpu, rules=rules)
+    asked = asked_of(
+        bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=source.gpu, rules=rules,
+    )
     seen = source.masked(mask)
     return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
 
@@ -156,7 +185,7 @@ def _files(
     if pages not in (None, "all"):
         raise InvalidArgument(f"pages: {pages!r} is neither None, the first of each file, nor 'all'")
     return _native.Files(
-        arguments=[os.fsencode(path) for path in paths],
+        arguments=[encoded(path) for path in paths],
         asked=asked,
         recursive=recursive,
         follow_links=follow_links,
@@ -168,22 +197,24 @@ def _files(
         on_damaged=on_damaged,
         threads=threads,
         memory=memory,
-        masks=b"" if mask is None else os.fsencode(mask),
+        masks=b"" if mask is None else encoded(mask),
     )
 
 
 def _result_of(found: tuple[str, _native.Measurement | None, str, str, list[str]]) -> Result:
     path, native, kind, message, _ = found
-    return Result(native, path, None if native is not None else IoError(message, kind))
+    return Result(native, path, None if native is not None else IoError(message, kind, path))
 
 
 def _as_paths(paths: Path | Iterable[Path]) -> list[Path]:
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        return [paths]
-    listed = list(paths)
+    listed = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
     for path in listed:
-        if not isinstance(path, (str, bytes, os.PathLike)):
-            raise InvalidArgument(f"a {type(path).__name__} is no path: measure() takes arrays, one by one")
+        if isinstance(path, (bytes, bytearray, memoryview)):
+            raise InvalidArgument("bytes are the content of a file, which measure() takes: os.fsdecode() makes a path")
+        if not is_path(path):
+            raise InvalidArgument(f"a {type(path).__name__} is not a path: measure() takes arrays, one by one")
+        if not is_local(path):
+            raise InvalidArgument(f"{path}: a URL: measure() takes URLs, one by one")
     return listed
 
 
@@ -206,6 +237,9 @@ def measure_many(
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
     measures: str | Sequence[str] = (),
+    quality_scale: int | None = None,
+    robust: bool = False,
+    clip_sigma: float = 3,
     engine: Engine = "auto",
     gpu: int = 0,
     threads: int = 0,
@@ -213,21 +247,34 @@ def measure_many(
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
 ) -> Iterator[Result]:
-    """Measures the images of files and directories, in the order of the arguments, those of a directory in byte order
-    of their paths, as the command ``gpuhist`` does: on all cores, in bounded memory, some images ahead of the caller. A
-    file that several arguments name is measured once.
+    """Measures the images in files and directories, as the command ``gpuhist`` does: on all cores, in bounded memory,
+    and a few images ahead of the caller. Results come in the order of the arguments; the files of a directory are in
+    byte order of their paths. A file that several arguments name is measured once.
 
-    An input that cannot be measured is a Result whose ``error`` is not None. Options are those of the command, by the
-    same names: include and exclude are globs of file names, or of paths below the directory where they have a slash;
-    threads 0 are all; memory is bytes for images in flight, 0 a quarter of what there is; pages="all" makes a result
-    of each page; mask is the path of one mask for all, or of a directory with one for each, by the same relative name
-    and any extension. In several images a nodata that the samples' type does not hold is nothing there. Other
-    arguments as in measure().
+    An input that cannot be measured gives a Result whose ``error`` is not None.
 
-    Raises EngineUnavailable, CudaError or IoError where the run as a whole cannot go on.
+    include, exclude
+        Globs for file names; with a slash, for paths below the directory.
+    pages
+        "all" gives one Result per page.
+    mask
+        Path of one mask for all images, or of a directory with one mask per image. A mask has the relative name of its
+        image, and any extension.
+    nodata
+        As in measure(). A value that the sample type of an image cannot hold matches nothing in that image.
+    threads
+        Number of threads; 0 means all cores.
+    memory
+        Bytes for images that are being measured; 0 means a quarter of the available memory.
+
+    Other arguments are as in measure(), and options have the names of the command's options. Raises EngineUnavailable,
+    CudaError or IoError if the run as a whole cannot continue.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=gpu, rules=rules)
+    asked = asked_of(
+        bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
+    )
     for name, available, description in _native.engines():
         if name == engine and not available:
             raise EngineUnavailable(description)
@@ -254,16 +301,21 @@ def _results(files: _native.Files) -> Iterator[Result]:
 
 
 def table(
-    paths: Path | Iterable[Path], *, percentile_columns: Sequence[float] | None = None, **options: Any
+    paths: Path | Iterable[Path],
+    *,
+    percentile_columns: Sequence[float] | None = None,
+    robust: bool = False,
+    clip_sigma: float = 3,
+    **options: Any,
 ) -> pa.Table:
-    """A pyarrow.Table of the images of files and directories: one row per image and channel, with the columns of the
-    command's stats.csv, and ``error``: of an input that failed the kind and the message, in a row with its path and
-    nothing else. Options are those of measure_many().
+    """A pyarrow.Table of the images in files and directories, with one row per image and channel. It has the columns of
+    the command's stats.csv, and ``error``. An input that failed has one row, with only its path and, in ``error``, the
+    kind and the message. Options are those of measure_many().
     """
     import pyarrow as pa
 
     kinds = {"text": pa.string(), "integer": pa.uint64(), "number": pa.float64()}
-    named = _native.columns(percents_of(percentile_columns), "stats")
+    named = _native.columns(percents_of(percentile_columns), "stats", sigma_of(robust, clip_sigma))
     schema = pa.schema(
         [
             *(pa.field(name, kinds[kind], metadata={"definition": text}) for name, kind, text in named),
@@ -279,7 +331,10 @@ def table(
         for column in columns:
             column.clear()
 
-    for result in measure_many(paths, percentile_columns=percentile_columns, **options):
+    numbers = [at for at, (_, kind, _) in enumerate(named) if kind == "number"]
+    for result in measure_many(
+        paths, percentile_columns=percentile_columns, robust=robust, clip_sigma=clip_sigma, **options
+    ):
         if result._measurement is None:
             failed: list[Any] = [None] * len(named)
             failed[path_at] = _utf8(result.path)
@@ -288,6 +343,8 @@ def table(
             rows = [[*row, None] for row in result._measurement.table()]
             for row in rows:
                 row[path_at] = _utf8(row[path_at])
+                for at in numbers:  # sums may be integers that no double holds exactly
+                    row[at] = None if row[at] is None else float(row[at])
         for row in rows:
             for column, value in zip(columns, row):
                 column.append(value)
@@ -298,15 +355,16 @@ def table(
 
 
 def _utf8(text: Any) -> str:
-    """Text whose bytes that are not UTF-8 are U+FFFD: Arrow's strings have no others."""
+    """Text in which U+FFFD replaces bytes that are not UTF-8, because Arrow's strings must be UTF-8."""
     return os.fsencode(text).decode("utf-8", "replace")
 
 
 def histogram(
     image: Any, bins: int | str = 256, range: Range | None = None, **options: Any
 ) -> Histogram:
-    """Histogram of one image in equal bins over [lower, upper): floor((v - lower) bins / (upper - lower)), exact for
-    integers, whose bounds are whole numbers. Without a range the whole type; of floats the finite minimum to the
-    maximum, which is in the last bin. Options are those of measure().
+    """Histogram of one image in equal bins over [lower, upper). The bin of v is floor((v - lower) bins / (upper -
+    lower)), exactly for integers, whose bounds must be whole numbers. Without a range, the bins cover the whole type;
+    for floats, they go from the finite minimum to the finite maximum, and the last bin includes the maximum. Options
+    are those of measure().
     """
     return measure(image, bins=bins, range=range, **options).histogram()

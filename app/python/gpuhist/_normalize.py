@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _arrays, _native
 from ._arrays import Layout, Order, library_of
 from ._errors import InvalidArgument
-from ._request import ApplyTo, Engine, asked_of, normalization_of, refuse_cpu
-from ._source import source_of
+from ._request import ApplyTo, Engine, OnDamaged, asked_of, normalization_of, refuse_cpu
+from ._read import pixels_of
+from ._source import encoded, is_path, picture_of, source_of, warn_of_pages
 from ._validity import Rules, rules_of
 
 if TYPE_CHECKING:
     from ._native import Alpha, NormalizeMode
+    from ._pixels import Pixels
     from ._validity import Nodata, Valid
 
-# Analyzers, and memory for a result, that one stream uses: what it is given is done in order.
+# Analyzers, each with memory for a result. One stream uses each of them, so their work is done in order.
 _normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
 
@@ -36,51 +38,65 @@ def normalize(
     nodata_any: bool = False,
     alpha: Alpha = "row",
     apply_to: ApplyTo = "all",
+    fill: float | None = None,
     engine: Engine = "auto",
     gpu: int = 0,
     stream: Any = None,
     out: Any = None,
+    page: int | None = None,
+    max_pixels: int | None = None,
+    on_damaged: OnDamaged = "error",
 ) -> Any:
-    """The normalized copy of an array: of the same library, on the same device, in the same layout.
+    """Normalized copy of an image: of an array, an array of the same library, on the same device, in the same layout;
+    of a file, which measure() takes, a numpy array as read() gives it.
 
     mode
-        A mode of the command's --normalize, such as minmax, percentile (between the two percentiles), equalize or
-        zscore.
+        Mode of the command's --normalize: minmax, percentile (between the two percentiles), equalize or zscore.
     channels
-        joint: one table for all colors, which keep their hue; separate: one per channel. Alpha stays as it is.
+        joint: one table for all colors, which keeps their hue. separate: one table per channel. Alpha does not change.
     depth
-        Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
-        only these.
+        Depth of the copy: u8, u16, f32, ... By default it is the depth of the image, and for zscore f32 (f64 if the
+        image is u32, s32 or f64). On a GPU, copies only have the default depth.
     mask, nodata, valid, nodata_any, alpha
-        Rules for excluded samples, as in measure(): the table is made from the valid ones. Alpha itself is copied.
+        Rules for excluded samples, as in measure(). The table is made from the valid samples. Alpha itself is copied.
     apply_to
-        all: the table maps every sample; valid: excluded samples stay as they are, in a copy of the image's
-        depth. In a copy of another depth these are 0, and so is the alpha of their pixels.
+        Rule for samples that mask, alpha or valid excludes. all: the table maps them. valid: they keep their values,
+        which needs a copy of the depth of the image. In a copy of another depth, they are 0, or fill.
+    fill
+        Value to write in place of nodata. Nodata, masked or not, is never mapped by a table. Without fill, it keeps its
+        value; in a copy of another depth, it becomes NaN in floats and 0 in integers. For integers, fill must be the
+        lowest or the highest value of the type. Then NaN becomes fill too, and no sample that the table maps gets this
+        value. In a copy of another depth, pixels with an excluded sample have alpha 0.
     out
-        Array for the copy; it may be the image where the depth stays.
+        Array for the copy. It may be the image itself if they have the same depth.
 
-    On a GPU the copy is complete when the work on the stream is, as with any of its library's operations. Other
-    arguments, and what is raised, as in measure().
+    On a GPU, the copy is complete when the work on the stream is complete, as with any operation of its library. Other
+    arguments and exceptions are as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
     request = asked_of(engine=engine, gpu=gpu, rules=rules)
     excludes = mask is not None or rules.nodata or rules.valid or request.alpha_excludes
     if apply_to == "valid" and not excludes:
         raise InvalidArgument(
-            'apply_to: "valid" is about excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
+            'apply_to: "valid" needs excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
-    asked = normalization_of(mode, apply_to, channels, depth, percentiles=percentiles)
+    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
     if not _arrays.is_array(image):
-        raise InvalidArgument(f"a {type(image).__name__} is no array")
-    source = source_of(image, layout, order, None, None, "error", stream)
+        image, mask, rules = _from_file(image, mask, rules, page, max_pixels, on_damaged)
+        layout, order = "HW" if image.ndim == 2 else "HWC", "RGB"
+        request = asked_of(engine=engine, gpu=gpu, rules=rules)
+    elif page is not None:
+        raise InvalidArgument("page: an array has no pages")
+    source = source_of(image, layout, order, None, None, "error", stream, rules=rules)
     found = source.found
     assert found is not None
     copy_depth = asked.depth_of(found.depth)
     if out is None:
         made, target = _arrays.empty_like(found, copy_depth)
+        if found.gray_alpha:
+            target = target._replace(view=target.view.gray_alpha())
     else:
         made, target = out, _target(out, found, copy_depth, layout, order, stream)
-    source.check(rules)
     if found.array.gpu is None:
         _native.normalize(source.masked(mask).view, target.view, asked, request)
     else:
@@ -90,6 +106,32 @@ def normalize(
     if out is None:
         made = _like(made, image, found)
     return made
+
+
+def _from_file(
+    image: Any, mask: Any, rules: Rules, page: int | None, max_pixels: int | None, on_damaged: str
+) -> tuple[Pixels, Any, Rules]:
+    """Pixels of a file, its mask together with the given one, and the rules with the file's nodata."""
+    import numpy as np
+
+    picture, path = picture_of(image, page, max_pixels, on_damaged, rules._replace(alpha="row"))
+    if picture is None:
+        raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor a file, nor its bytes, nor an array")
+    warn_of_pages(picture, page)
+    pixels = pixels_of(picture, path)
+    if rules.alpha == "weight" and pixels.alpha == "premultiplied":
+        raise InvalidArgument('alpha: "weight" needs straight alpha, and the colors of this file are premultiplied')
+    if path and is_path(mask):
+        memory = picture.companion(encoded(mask), "mask", max_pixels).mask
+        mask = np.frombuffer(memory, np.uint8).reshape(pixels.shape[:2])
+    if pixels.mask is not None:
+        mask = pixels.mask if mask is None else (np.asarray(mask) != 0) & pixels.mask
+    value = pixels.nodata if rules.nodata_of_file else None
+    if value is not None and pixels.dtype.kind != "f":  # a value that the type cannot hold matches nothing
+        limits = np.iinfo(pixels.dtype)
+        value = value if limits.min <= value <= limits.max and value == int(value) else None
+    nodata = rules.nodata if value is None else [*rules.nodata, (None, value)]
+    return pixels, mask, rules._replace(tag=False, nodata=nodata)
 
 
 def _target(
@@ -120,7 +162,9 @@ def _shares(target: _arrays.Image, out: Any) -> bool:
 
 
 def _like(made: Any, image: Any, found: _arrays.Image) -> Any:
-    """The new array as the image is: its layout, and its library."""
+    """The new array in the layout and the library of the image."""
+    if found.gray_alpha:
+        made = made[..., [0, 3]]
     if found.planar:
         made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
     if found.array.gpu is None and library_of(image) == "torch":
@@ -138,11 +182,11 @@ def _enqueue(
     rules: Rules,
     stream: int,
 ) -> None:
-    """Puts the copy of an image on a stream; view is that of the image, with its mask."""
+    """Puts the copy of an image on a stream. view is the view of the image with its mask."""
     gpu = found.array.gpu
     assert gpu is not None
     request = asked_of(engine="cuda", gpu=gpu, rules=rules)
-    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analyzers.
+    # Rules need memory for each pixel. The number is rounded up, so that images of many sizes share few analyzers.
     pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
     key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
     with _normalizers_lock:

@@ -1,4 +1,4 @@
-"""Regions: what was found in the pixels of each label of a label image."""
+"""Regions: the results for the pixels of each label of a label image."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Box(NamedTuple):
-    """Rectangle of pixels, x to the right and y down from the upper left pixel, (0, 0)."""
+    """Rectangle of pixels. x goes to the right and y down, from the upper left pixel at (0, 0)."""
 
     x: int
     y: int
@@ -33,21 +33,25 @@ class Box(NamedTuple):
 
 
 class Region(Result):
-    """What was found in the pixels of one label: a Result, as of an image that is these pixels. Its width and height
-    are those of its box."""
+    """Result for the pixels of one label, as if they were an image of their own. Its width and height are those of its
+    box."""
 
-    __slots__ = ("_label", "_box", "_area")
+    __slots__ = ("_label", "_box", "_area", "_centroid")
 
     _label: int
     _box: Box
     _area: int
+    _centroid: tuple[float, float]
 
-    def __init__(self, native: _native.Measurement, path: str, label: int, box: Box, area: int) -> None:
+    def __init__(
+        self, native: _native.Measurement, path: str, label: int, box: Box, area: int, centroid: tuple[float, float]
+    ) -> None:
         super().__init__(native, path)
         set_ = object.__setattr__
         set_(self, "_label", label)
         set_(self, "_box", box)
         set_(self, "_area", area)
+        set_(self, "_centroid", centroid)
 
     @property
     def label(self) -> int:
@@ -56,32 +60,38 @@ class Region(Result):
 
     @property
     def box(self) -> Box:
-        """Smallest rectangle, in pixels, that holds all pixels of the region: x, y, width, height."""
+        """Smallest rectangle that holds all pixels of the region: x, y, width and height in pixels."""
         return self._box
 
     @property
     def area(self) -> int:
-        """Pixels of the region, excluded ones included."""
+        """Number of pixels in the region, including excluded ones."""
         return self._area
+
+    @property
+    def centroid(self) -> tuple[float, float]:
+        """Mean x and y of these pixels. Statistics has ``weighted_centroid_x`` and ``weighted_centroid_y``."""
+        return self._centroid
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Region):
             return NotImplemented
         same = (self._label, self._box, self._area) == (other._label, other._box, other._area)
-        return same and super().__eq__(other)
+        return same and self._centroid == other._centroid and super().__eq__(other)
 
     def __hash__(self) -> int:
         return hash((self._label, super().__hash__()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Region, (self._measurement, self._path, self._label, self._box, self._area)
+        return Region, (self._measurement, self._path, self._label, self._box, self._area, self._centroid)
 
     def __repr__(self) -> str:
         return f"<gpuhist.Region {self._label} of {self._area} pixels in {tuple(self._box)}: {', '.join(self._names)}>"
 
 
 class Regions(Mapping[int, Region]):
-    """Regions of an image: a mapping of labels, ascending, to what was found in their pixels. It does not change."""
+    """Regions of an image: a mapping of labels, in ascending order, to the results for their pixels. It does not
+    change."""
 
     __slots__ = ("_native", "_path", "_labels")
 
@@ -93,7 +103,7 @@ class Regions(Mapping[int, Region]):
 
     @property
     def labels(self) -> npt.NDArray[np.uint64]:
-        """Labels that occur, uint64[regions], ascending."""
+        """Labels that occur, in ascending order, uint64[regions]."""
         return self._labels
 
     def __getitem__(self, label: int) -> Region:
@@ -102,7 +112,8 @@ class Regions(Mapping[int, Region]):
         if place == len(labels) or labels[place] != wanted:
             raise KeyError(f"no pixel has label {label!r}")
         native = self._native
-        return Region(native.measurement(place), self._path, wanted, Box(*native.box(place)), native.area(place))
+        box, centroid = Box(*native.box(place)), native.centroid(place)
+        return Region(native.measurement(place), self._path, wanted, box, native.area(place), centroid)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._labels.tolist())
@@ -117,17 +128,17 @@ class Regions(Mapping[int, Region]):
         return f"<gpuhist.Regions: {len(self)}>"
 
     def to_dict(self) -> dict[int, dict[str, dict[str, int | float | str | None]]]:
-        """Numbers by label, by channel and by the columns' names."""
+        """Numbers by label, by channel and by the name of their column."""
         return {label: region.to_dict() for label, region in self.items()}
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas.DataFrame: one row per region and channel, with the columns of the command's regions.csv but for the
-        path; ``region`` is the label as a number.
+        """A pandas.DataFrame with one row per region and channel. It has the columns of the command's regions.csv
+        without the path; ``region`` is the label as a number.
         """
         import pandas as pd
 
         rows = self._native.table()
-        names = [name for name, _, _ in _native.columns(self._native.percentiles, "regions")]
+        names = [name for name, _, _ in _native.columns(self._native.percentiles, "regions", self._native.clip_sigma)]
         frame = pd.DataFrame.from_records(rows, columns=names).drop(columns="path")
         frame["region"] = frame["region"].astype("uint64")
         return frame
@@ -150,36 +161,41 @@ def regions(
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: RegionDetail = "full",
+    robust: bool = False,
+    clip_sigma: float = 3,
     page: int | None = None,
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
 ) -> Regions:
-    """Measures the pixels of each label, exactly: the numbers are those of an image that is these pixels alone.
+    """Measures the pixels of each label exactly. The numbers are those of an image with only these pixels.
 
     image
         A path, the bytes of a file, or an array on the host, as in measure().
     labels
-        Array of shape (height, width) of u8, u16, u32, or s32 that is not negative: one label per pixel. For a path also
-        a path: that of a label image, which is read as it is stored.
+        Array of the shape (height, width) with one label per pixel: integers from 0 to 4294967295. If the image is a
+        path, the labels can be the path of a label image, which is read as it is stored.
     label_zero
-        Pixels of label 0 are a region too; else they are outside of all.
+        If true, the pixels of label 0 are a region too. Otherwise they are outside of all regions.
 
-    Other arguments as in measure(); of f32 there is no detail="values". Runs on all cores of the CPU. The result has
-    its regions in ascending order of the labels, each with label, box (x, y, width, height), area, and the statistics
-    that measure() gives.
+    Other arguments are as in measure(), without detail="values". The CPU measures regions, on all cores. The result has
+    the regions in ascending order of their labels. Each has label, box (x, y, width, height) and area, and the
+    statistics of measure().
 
-    Raises InvalidArgument (a ValueError) for labels of another shape or type, or negative ones, and as measure().
+    Raises InvalidArgument (a ValueError) for labels of another shape or type and for negative labels, and the
+    exceptions of measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
     require_word("detail", detail, RegionDetail)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine="cpu", gpu=0, rules=rules)
-    source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS)
+    asked = asked_of(
+        bins, range, percentile_columns, detail, white, robust=robust, clip_sigma=clip_sigma, engine="cpu", gpu=0,
+        rules=rules,
+    )
+    source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS, rules=rules)
     if source.gpu is not None:
         raise InvalidArgument(
             "regions: of arrays on the host: RegionAnalyzer measures those on a GPU, or copy it, as x.cpu() (torch) or "
             "cupy.asnumpy(x) does"
         )
-    source.check(rules)
     over = source.labeled(labels, max_pixels)
     seen = source.masked(mask, max_pixels)
     warn_of_pages(source.picture, page)

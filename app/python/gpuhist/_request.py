@@ -1,4 +1,4 @@
-"""What is asked for: of a measurement, and of a normalized copy, as the native module takes it."""
+"""Requests for a measurement and for a normalized copy, in the form of the native module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 
 def bins_of(bins: int | str) -> int:
-    """Bins as the native module takes them: 0 is one per value."""
+    """Number of bins in the form of the native module: 0 means one bin per value."""
     if bins == "full":
         return 0
     if isinstance(bins, str) or not 1 <= bins <= 1 << 24:
@@ -37,6 +37,13 @@ def percents_of(percentile_columns: Sequence[float] | None) -> list[float] | Non
     return None if percentile_columns is None else [float(one) for one in percentile_columns]
 
 
+def sigma_of(robust: bool, clip_sigma: float) -> float | None:
+    """Width of sigma clipping if robust numbers are asked for."""
+    if not 0 < clip_sigma < float("inf"):
+        raise InvalidArgument(f"clip_sigma: {clip_sigma!r} is not over 0")
+    return float(clip_sigma) if robust else None
+
+
 def asked_of(
     bins: int | str = 256,
     range: Range | None = None,
@@ -45,6 +52,9 @@ def asked_of(
     white: float | None = None,
     *,
     measures: str | Sequence[str] = (),
+    quality_scale: int | None = None,
+    robust: bool = False,
+    clip_sigma: float = 3,
     engine: str,
     gpu: int,
     rules: Rules,
@@ -52,6 +62,9 @@ def asked_of(
     require_word("engine", engine, Engine)
     if white is not None and not 0 < white < float("inf"):
         raise InvalidArgument(f"white: {white!r} is not over 0")
+    if quality_scale is not None and not 3 <= quality_scale < 2**31:
+        raise InvalidArgument(f"quality_scale: {quality_scale!r} is not from 3 to {2**31 - 1}")
+    sigma_of(robust, clip_sigma)
     return _native.Asked(
         bins=bins_of(bins),
         range=range_of(range),
@@ -62,10 +75,14 @@ def asked_of(
         gpu=gpu,
         nodata=rules.nodata,
         nodata_of_file=rules.nodata_of_file,
+        masks_of_file=rules.masks_of_file,
         valid=rules.valid,
         nodata_any=rules.nodata_any,
         alpha=rules.alpha,
         measures=[measures] if isinstance(measures, str) else list(measures),
+        quality_scale=quality_scale or 0,
+        robust=robust,
+        clip_sigma=float(clip_sigma),
     )
 
 
@@ -74,6 +91,7 @@ def normalization_of(
     apply_to: str,
     channels: str = "joint",
     depth: str | None = None,
+    fill: float | None = None,
     **parameters: Any,
 ) -> _native.Normalization:
     require_word("apply_to", apply_to, ApplyTo)
@@ -82,11 +100,16 @@ def normalization_of(
         first, second = value if _native.is_pair(name) else (value, value)
         numbers[name] = float(first), float(second)
     return _native.Normalization(
-        mode=mode, channels=channels, depth=depth, valid_only=apply_to == "valid", parameters=numbers
+        mode=mode,
+        channels=channels,
+        depth=depth,
+        valid_only=apply_to == "valid",
+        fill=None if fill is None else float(fill),
+        parameters=numbers,
     )
 
 
 def refuse_cpu(engine: str) -> None:
-    """Refuses the engine that does not reach an array on a GPU."""
+    """Refuses the CPU engine, which cannot read an array on a GPU."""
     if engine == "cpu":
         raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")

@@ -1,4 +1,4 @@
-"""Results: a mapping of channels to statistics, and what else was found in an image."""
+"""Results of an image: a mapping of channels to statistics, and facts about the image."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    Counts = npt.NDArray[np.uint64]
+    Counts = npt.NDArray[np.uint64] | npt.NDArray[np.floating[Any]]
 
 
 class Histogram(NamedTuple):
-    """Equal bins over [lower, upper). Of each channel, bins + below + above + nan + masked + nodata are all its
-    samples."""
+    """Equal bins over [lower, upper). In each channel, bins + below + above + nan + masked + nodata is the number of
+    samples. In a measurement weighted by alpha, bins, below and above are sums of alpha."""
 
     lower: float
     upper: float
     counts: dict[str, Counts]
-    """Of each channel, uint64[bins]."""
-    below: dict[str, int]
-    """Samples under lower, -Inf included."""
-    above: dict[str, int]
-    """Samples at or over upper, +Inf included."""
+    """Counts of each channel, uint64[bins], or float64[bins] for weighted f16."""
+    below: dict[str, int | float]
+    """Number of samples under lower, including -Inf."""
+    above: dict[str, int | float]
+    """Number of samples at or over upper, including +Inf."""
     nan: dict[str, int]
     masked: dict[str, int]
-    """Samples of masked pixels."""
+    """Number of samples in masked pixels."""
     nodata: dict[str, int]
-    """Samples that nodata and valid leave out."""
+    """Number of samples that nodata or valid excludes."""
 
     @property
     def edges(self) -> npt.NDArray[np.float64]:
-        """Ends of the bins, float64[bins + 1]: lower + i (upper - lower) / bins."""
+        """Edges of the bins, float64[bins + 1]: lower + i (upper - lower) / bins."""
         import numpy as np
 
         bins = len(next(iter(self.counts.values())))
@@ -47,21 +47,35 @@ class Histogram(NamedTuple):
         return edges
 
 
-def histogram_from(native: tuple[float, float, list[tuple[str, Counts, int, int, int, int, int]]]) -> Histogram:
-    lower, upper, columns = native
-    outside: list[dict[str, int]] = [{}, {}, {}, {}, {}]
-    for name, _, *numbers in columns:
-        for of, number in zip(outside, numbers):
-            of[name] = number
-    return Histogram(lower, upper, {column[0]: column[1] for column in columns}, *outside)
+def histogram_from(
+    native: tuple[float, float, float, list[tuple[str, npt.NDArray[np.uint64], int, int, int, int, int]]]
+) -> Histogram:
+    lower, upper, unit, columns = native
+    counts: dict[str, Counts] = {}
+    below: dict[str, int | float] = {}
+    above: dict[str, int | float] = {}
+    nan: dict[str, int] = {}
+    masked: dict[str, int] = {}
+    nodata: dict[str, int] = {}
+    for name, found, under, over, nan[name], masked[name], nodata[name] in columns:
+        counts[name] = in_units(found, unit)
+        below[name] = under if unit == 1 else under * unit
+        above[name] = over if unit == 1 else over * unit
+    return Histogram(lower, upper, counts, below, above, nan, masked, nodata)
+
+
+def in_units(counts: npt.NDArray[np.uint64], unit: float) -> Counts:
+    """Counts of samples, or what they weigh."""
+    return counts if unit == 1 else counts * unit
 
 
 class Result(Mapping[str, Statistics]):
-    """What was found in one image: a mapping of channels, by name, to their Statistics. It does not change.
+    """Results of one image: a mapping of the names of channels to their Statistics. It does not change.
 
-    The channels are gray; or red, green, blue, luma, all (the colors as one population), then alpha where there is
-    one; bands c0, c1, ... or as the file names them. ``r["red"].mean`` and ``r.red.mean`` are the same. Of an input
-    that failed ``error`` says why, and there are no channels.
+    The channels are gray; or red, green, blue, luma, all (the colors as one population), and alpha if there is one.
+    Bands have the names that the file gives them. Without names, they are c0, c1, ..., or extra1, extra2, ... beside
+    colors. ``r["red"].mean`` and ``r.red.mean`` are the same. If the input failed, ``error`` has the reason, and there
+    are no channels.
     """
 
     __slots__ = ("_error", "_names", "_measurement", "_path")
@@ -128,12 +142,12 @@ class Result(Mapping[str, Statistics]):
 
     @property
     def error(self) -> IoError | None:
-        """Why the input could not be measured, with its ``kind``; None where it was."""
+        """Reason why the input could not be measured, with its ``kind``; None if it was measured."""
         return self._error
 
     @property
     def path(self) -> str:
-        """The input as it was given; empty for an array."""
+        """Path as it was given; empty for an array."""
         return self._path
 
     @property
@@ -153,46 +167,50 @@ class Result(Mapping[str, Statistics]):
 
     @property
     def white(self) -> float:
-        """What stands for white: the highest of the type, 1 of floats, or as the file or the caller says."""
+        """Value that stands for white: the highest of the type, or 1 for floats, unless the file or the caller says
+        otherwise."""
         return self._found.white
 
     @property
     def alpha_kind(self) -> str | None:
-        """straight or premultiplied: how the file stores its alpha; None without."""
+        """Form in which the file stores its alpha: straight or premultiplied; None without alpha."""
         return self._found.alpha or None
 
     @property
     def damage(self) -> str | None:
-        """damaged or truncated: what on_damaged="accept" let pass."""
+        """Damage that on_damaged="accept" accepted: damaged or truncated; None if there is none."""
         return self._found.damage or None
 
     @property
     def pages(self) -> int:
-        """Pages in the file."""
+        """Number of pages in the file."""
         return self._found.pages
 
     # Numbers.
 
     def percentile(self, channel: str, q: float) -> float | None:
-        """Percentile q, 0 to 100, of a channel, as numpy.percentile; None without a finite sample.
+        """Percentile q of a channel, with q from 0 to 100, as numpy.percentile computes it; None without a finite
+        sample.
 
-        Any q of all depths but f32, of which percentile_columns= said which are found; detail="values" has all.
+        For all depths but f32, q can be any number. f32 only has the percentiles of percentile_columns=, or any q with
+        detail="values".
         """
         return self._found.percentile(self._row(channel), float(q))
 
     def counts(self, channel: str) -> Counts:
-        """Count of each value of a channel, uint64[256] or uint64[65536], in the order of the values.
+        """Number of samples with each value of a channel, uint64[256] or uint64[65536], in ascending order.
 
-        Of s8, s16 and f16 the lowest is the first. ValueError for wider samples.
+        For s8, s16 and f16, the first is that of the lowest value. In a measurement weighted by alpha, they are sums of
+        alpha, and float64[65536] for f16. Raises ValueError for wider samples.
         """
-        return self._found.counts(self._row(channel))
+        return in_units(self._found.counts(self._row(channel)), self._found.unit)
 
     def histogram(self, bins: int | str | None = None, range: Range | None = None) -> Histogram:
-        """Histogram of equal bins, as asked for or as measured: 256 over the whole type, of floats from the finite
-        minimum to the maximum. bins="full" is one per value.
+        """Histogram of equal bins. By default it has the bins and the range of the measurement: 256 bins over the whole
+        type, or for floats from the finite minimum to the finite maximum. bins="full" is one bin per value.
 
-        Bounds of integers are whole numbers. An f32 image has the bins that it was measured in; others are a
-        ValueError.
+        For integers, bounds must be whole numbers. An f32 image only has the bins in which it was measured. Raises
+        ValueError for others.
         """
         found = self._found
         return histogram_from(
@@ -203,17 +221,17 @@ class Result(Mapping[str, Statistics]):
         )
 
     @property
-    def measures(self) -> dict[str, float | None]:
-        """Numbers of the measures that were asked for, by name; None where it is undefined: in images under 3 x 3
-        pixels, and where no neighborhood is valid. Bands have none."""
+    def measures(self) -> dict[str, int | float | str | None]:
+        """Values of the requested measures, by column. A value is None if it is undefined: sharpness and noise in an
+        image smaller than 3 x 3 pixels, or without a valid neighborhood. Bands have pixels_hash alone."""
         return dict(self._found.measures)
 
     def to_dict(self) -> dict[str, dict[str, int | float | str | None]]:
-        """Numbers by channel and by the columns' names."""
+        """Numbers by channel and by the name of their column."""
         return {name: self[name].to_dict() for name in self}
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas.DataFrame: one row per channel, one column per number."""
+        """A pandas.DataFrame with one row per channel and one column per number."""
         import pandas as pd
 
         return pd.DataFrame.from_records(list(self.to_dict().values()), index="channel")
@@ -243,7 +261,7 @@ class Result(Mapping[str, Statistics]):
         return self._measurement
 
     def _row(self, channel: str) -> int:
-        found = self._found  # of a failed input the error, not the channel, is what is wrong
+        found = self._found  # raises the error of a failed input, before the channel is checked
         assert found is not None
         try:
             return self._names.index(channel)

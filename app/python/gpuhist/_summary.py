@@ -1,4 +1,4 @@
-"""Summaries: many images as if their pixels were one image's."""
+"""Summaries: many images, as if all their pixels were one image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from . import _native
 from ._errors import InvalidArgument
 from ._native import Statistics
-from ._request import Range, bins_of, percents_of, range_of
+from ._request import Range, bins_of, percents_of, range_of, sigma_of
 from ._result import Histogram, Result, histogram_from
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Summary:
-    """Sums of images, exact: adding in any order and grouping gives equal summaries.
+    """Exact sums over images. The order and the grouping in which you add images do not matter.
 
-    ``s += r`` adds a Result, or all of another Summary; a failed input is a no-op that ``failures`` counts. It
-    pickles, so that processes and machines can each make one. Images of several depths are kept apart. Of f32 images
-    percentiles are there only where all came with detail="values".
+    ``s += r`` adds a Result, or another Summary as a whole. A failed input adds nothing, and ``failures`` counts it.
+    You can pickle summaries, so processes and machines can each make one. Images of different depths are kept apart.
+    f32 images have percentiles only if all of them were measured with detail="values".
     """
 
     __slots__ = ("_native", "failures")
@@ -30,7 +30,7 @@ class Summary:
     def __init__(self) -> None:
         self._native = _native.Summary()
         self.failures: dict[str, int] = {}
-        """Failed inputs that were added, by kind."""
+        """Number of failed inputs that were added, by kind."""
 
     def __iadd__(self, other: Result | Summary) -> Summary:
         if isinstance(other, Summary):
@@ -78,51 +78,65 @@ class Summary:
         return self._native.depths()
 
     def statistics(
-        self, depth: str | None = None, *, percentile_columns: Sequence[float] | None = None
+        self,
+        depth: str | None = None,
+        *,
+        percentile_columns: Sequence[float] | None = None,
+        robust: bool = False,
+        clip_sigma: float = 3,
     ) -> dict[str, Statistics]:
-        """Statistics of each channel of the images of one depth, which may be left out where there is one.
+        """Statistics of each channel of the images of one depth. You can leave out the depth if there is only one.
 
-        ``images`` of each says how many images have the channel.
+        ``images`` of Statistics is the number of images that have the channel.
         """
         depth = self._depth(depth)
-        rows = self._native.rows(percents_of(percentile_columns))
+        rows = self._native.rows(percents_of(percentile_columns), sigma_of(robust, clip_sigma))
         return {row.channel: row for of, row in rows if of == depth}
 
     def histogram(self, bins: int | str = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
         """Histogram of the images of one depth, as of one image; see Result.histogram.
 
-        Any bins where all f32 images came with detail="values"; else those in which all were measured over one range.
+        For f32 images, bins can be any number if all images were measured with detail="values". Otherwise, there are
+        only the bins and the range in which all of them were measured.
         """
         return histogram_from(self._native.histogram(self._depth(depth), bins_of(bins), range_of(range)))
 
     def mean_std(self, depth: str | None = None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Mean and standard deviation, float64[3] each, red, green, blue, on the scale from 0 to 1, as training code
-        takes them. Gray images count as R = G = B.
+        """Mean and standard deviation of red, green and blue, float64[3] each, on the scale from 0 to 1, as training
+        code expects them. A gray image is treated as R = G = B.
 
-        ValueError where the images have several values that stand for white, where there are neither colors nor gray
-        images, and where images of several depths were added and none is named.
+        Raises ValueError if the images have different values for white, if there are neither colors nor gray images,
+        and if there are images of several depths but no depth is named.
         """
         import numpy as np
 
         depth = self._depth(depth)
         if self._native.white(depth) is None:
             raise InvalidArgument(
-                f"mean_std: several values stand for white in the {depth} images, so that there is no scale from 0 to 1: "
+                f"mean_std: several values stand for white in the {depth} images, so there is no scale from 0 to 1: "
                 "measure them with white="
             )
         numbers = self._native.training(depth)
         if numbers is None:
-            raise InvalidArgument(f"mean_std: the {depth} images have bands alone, neither colors nor gray")
+            raise InvalidArgument(f"mean_std: the {depth} images have only bands, neither colors nor gray")
         mean, std = (np.array([np.nan if one is None else one for one in list_]) for list_ in numbers)
         return mean, std
 
-    def to_pandas(self, *, percentile_columns: Sequence[float] | None = None) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns of the command's dataset.csv: one row per depth and channel."""
+    def measures(self, depth: str | None = None) -> dict[str, dict[str, int | float]]:
+        """Numbers of the images of one depth in each column of their measures: ``images`` that have one, ``mean``,
+        ``min`` and ``max``. You can leave out the depth if there is only one."""
+        return self._native.measures(self._depth(depth))
+
+    def to_pandas(
+        self, *, percentile_columns: Sequence[float] | None = None, robust: bool = False, clip_sigma: float = 3
+    ) -> pd.DataFrame:
+        """A pandas.DataFrame with one row per depth and channel, and the columns of the command's dataset.csv."""
         import pandas as pd
 
         percentiles = percents_of(percentile_columns)
-        names = [name for name, _, _ in _native.columns(percentiles, "dataset")]
-        return pd.DataFrame.from_records(self._native.table(percentiles), columns=names)
+        sigma = sigma_of(robust, clip_sigma)
+        names = [name for name, _, _ in _native.columns(percentiles, "dataset", sigma)]
+        return pd.DataFrame.from_records(self._native.table(percentiles, sigma), columns=names)
 
     def _depth(self, depth: str | None) -> str:
         depths = self.depths

@@ -1,4 +1,4 @@
-"""Rules for valid samples: the command's options, by the same names."""
+"""Rules for valid samples. They have the names of the command's options."""
 
 from __future__ import annotations
 
@@ -8,43 +8,55 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union
 from ._errors import InvalidArgument
 
 if TYPE_CHECKING:
-    Number = Union[float, Literal["tag"]]
+    Number = Union[float, Literal["tag", "none"]]
     Nodata = Union[Number, Iterable[Number], Mapping[str, Union[float, Iterable[float]]]]
     Valid = Union[tuple[float, float], Mapping[str, tuple[float, float]]]
 
 
 class Rules(NamedTuple):
-    """Rules of a call, as the native module takes them; None stands for all channels but alpha."""
+    """Rules of a call in the form of the native module. None in place of a channel means all channels but alpha."""
 
     nodata: list[tuple[str | None, float]] = []
-    nodata_of_file: bool = False
+    nodata_of_file: bool = True
+    masks_of_file: bool = True
+    tag: bool = False
     valid: list[tuple[str | None, float, float]] = []
     nodata_any: bool = False
     alpha: str = "row"
 
 
 def refuse_tag(rules: Rules) -> None:
-    """Refuses the rule of a file where there is none."""
-    if rules.nodata_of_file:
+    """Refuses rules for files, because there is no file."""
+    if rules.tag:
         raise InvalidArgument('nodata: "tag" is a file\'s, and an array has none')
+    _check_nodata_any(rules.nodata_any, bool(rules.nodata or rules.valid))
 
 
 def rules_of(nodata: Nodata | None, valid: Valid | None, nodata_any: bool, alpha: str) -> Rules:
-    values, of_file = _nodata(nodata)
+    values, words = _nodata(nodata)
+    tag, none = "tag" in words, "none" in words
+    if tag and none:
+        raise InvalidArgument('nodata: "none" ignores what files say, but "tag" asks for it')
+    of_file = tag or not (values or none)
     intervals = _valid(valid)
-    if nodata_any and not (values or of_file or intervals):
-        raise InvalidArgument("nodata_any is about nodata and valid")
-    return Rules(values, of_file, intervals, bool(nodata_any), alpha)
+    _check_nodata_any(nodata_any, bool(values or of_file or intervals))
+    return Rules(values, of_file, not none, tag, intervals, bool(nodata_any), alpha)
 
 
-def _nodata(nodata: Nodata | None) -> tuple[list[tuple[str | None, float]], bool]:
+def _check_nodata_any(nodata_any: bool, rules: bool) -> None:
+    if nodata_any and not rules:
+        raise InvalidArgument("nodata_any needs nodata or valid")
+
+
+def _nodata(nodata: Nodata | None) -> tuple[list[tuple[str | None, float]], set[str]]:
+    """Values with their channels, and the words among them."""
     if nodata is None:
-        return [], False
+        return [], set()
     if isinstance(nodata, Mapping):
-        return [(name, _number(one)) for name, given in nodata.items() for one in _listed(given)], False
+        return [(name, _number(one)) for name, given in nodata.items() for one in _listed(given)], set()
     given = _listed(nodata)
-    tags = [one for one in given if isinstance(one, str) and one == "tag"]
-    return [(None, _number(one)) for one in given if not isinstance(one, str) or one != "tag"], bool(tags)
+    words = {one for one in given if isinstance(one, str) and one in ("tag", "none")}
+    return [(None, _number(one)) for one in given if not isinstance(one, str) or one not in words], words
 
 
 def _listed(given: Any) -> list[Any]:
@@ -58,7 +70,7 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InvalidArgument(
-            f"nodata: {value!r} is neither a number nor 'tag', nor are several, nor a dict of channels and such"
+            f"nodata: {value!r} is neither a number, nor 'tag' or 'none', nor are several, nor a dict of channels and such"
         ) from None
 
 

@@ -1,9 +1,9 @@
-"""Any number of machines: the shards of a manifest, measured by the nodes of a Ray cluster, and merged.
+"""Any number of machines: the nodes of a Ray cluster measure the shards of a manifest, and merge the results.
 
 >>> import gpuhist.ray
 >>> gpuhist.ray.measure("manifest.jsonl", output="results", shards=1000, num_cpus=4)
 
-``python -m gpuhist.ray --help`` is the same in a shell; ``pip install gpuhist[ray]`` brings Ray and fsspec.
+``python -m gpuhist.ray`` does the same in a shell. ``pip install gpuhist[ray]`` installs Ray and fsspec.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from typing import Any, NoReturn
 from . import __version__
 from ._errors import Error, InvalidArgument
 
-IN_FLIGHT = 10000  # tasks that Ray is told of at a time
-# One machine merges all parts where that takes less than ten minutes, by what was measured; else parts are joined before.
+IN_FLIGHT = 10000  # tasks that Ray has at a time
+# By these measurements, one machine merges all parts if that takes less than ten minutes. Else tasks join parts before.
 MERGE_SECONDS, SECONDS_A_PART, SECONDS_AN_INPUT = 600, 7e-4, 1.1e-5
 JOINED_PARTS = 500
 
 
 class ShardFailed(Error, RuntimeError):
-    """Attempt at a shard, or at a merge, that ended without a result; another may succeed."""
+    """Attempt at a shard or at a merge that ended without a result. Another attempt may succeed."""
 
 
 class ShardsGivenUp(Error, RuntimeError):
-    """Shards of which every attempt failed: ``shards`` has the cause of each. The others' parts are kept, and the same
-    call goes on with them."""
+    """Shards that failed at every attempt. ``shards`` has the cause of each. The parts of the other shards are kept,
+    and the same call continues with them."""
 
     def __init__(self, shards: Mapping[int, str]) -> None:
         first = "; ".join(f"{shard}: {cause}" for shard, cause in list(shards.items())[:3])
@@ -51,12 +51,12 @@ class ShardsGivenUp(Error, RuntimeError):
 
 
 class TooManyErrors(Error, RuntimeError):
-    """Inputs that failed, as many as ``max_errors``."""
+    """Failed inputs whose number has reached ``max_errors``."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far a measurement has come, of which finished parts tell."""
+    """Progress of a measurement, counted in finished parts."""
 
     shards: int
     done: int
@@ -67,7 +67,8 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """Last line of a manifest: how many inputs there are, what they weigh, and in which bytes they stand."""
+    """Last line of a manifest: the number of the inputs, their weight, and the blocks of bytes that hold their
+    lines."""
 
     line: bytes
     place: int
@@ -96,13 +97,13 @@ class Index:
             raise InvalidArgument(f"{manifest}: this is no whole manifest: 'gpuhist manifest' makes one") from None
 
     def fetch(self, manifest: str, shard: int, shards: int, to: Path) -> None:
-        """Makes a manifest of the same places, in which are the blocks that the shard looks at; others are holes."""
+        """Makes a manifest with only the blocks that the shard reads, each at its place. The other blocks are holes."""
         fs, path = _filesystem(manifest)
         first, end = self.weight * (shard - 1) // shards, self.weight * shard // shards
         place = before = 0
         with open(to, "wb") as file:
             for count, weight in self.blocks:
-                # The lines around a boundary decide which of two shards has the one that it cuts.
+                # A boundary can cut a line. The lines around it decide which of the two shards has that line.
                 if before <= end and before + weight >= first:
                     file.seek(place)
                     file.write(fs.cat_file(path, start=place, end=place + count))
@@ -127,7 +128,8 @@ def _is_url(path: str) -> bool:
 
 
 def _put(local: Path, url: str) -> None:
-    """Lets a file appear whole: object stores do that by themselves, elsewhere it gets its name at the end."""
+    """Makes a file appear complete. Object stores do that by themselves; elsewhere the file gets its name at the
+    end."""
     fs, path = _filesystem(url)
     fs.makedirs(path.rpartition("/")[0], exist_ok=True)
     if _is_url(url) and not url.startswith(("file://", "local://")):
@@ -147,7 +149,7 @@ def _names(url: str) -> set[str]:
 
 @contextlib.contextmanager
 def _temporary() -> Iterator[Path]:
-    """Directory of a task. Those that killed workers left are removed before: nobody holds their locks."""
+    """Directory of a task. First, directories that killed workers left are removed: nobody holds their locks."""
     for left in Path(tempfile.gettempdir()).glob("gpuhist-ray-*/lock"):
         with contextlib.suppress(OSError), open(left) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,7 +161,7 @@ def _temporary() -> Iterator[Path]:
 
 
 def _command(words: Sequence[str], folder: str, made: Path) -> None:
-    """Runs the command in a folder, which makes a file; by this one alone exit code 1 tells inputs that failed."""
+    """Runs the command in a folder. If it makes the file, exit code 1 only means that some inputs failed."""
 
     def stamp() -> tuple[int, int] | None:
         with contextlib.suppress(FileNotFoundError):
@@ -174,12 +176,14 @@ def _command(words: Sequence[str], folder: str, made: Path) -> None:
     said = done.stderr.decode(errors="replace").strip()[-2000:]
     if done.returncode == 2:
         raise InvalidArgument(said)
+    if done.returncode == 65:
+        raise ShardFailed(f"parts, a manifest or a table are missing or damaged: {said}")
     if done.returncode not in (0, 1) or (done.returncode == 1 and stamp() in (None, before)):
         raise ShardFailed(f"gpuhist ended with {done.returncode}: {said}")
 
 
 def _pack(folder: Path, url: str) -> None:
-    """Puts the files of a part into one, whose bytes are the same whoever makes it."""
+    """Puts the files of a part into one archive, whose bytes don't depend on the machine or the time."""
     archive = folder.with_suffix(".tar")
     with tarfile.open(archive, "w") as tar:
         for path in sorted(folder.glob("part-*")):
@@ -191,11 +195,19 @@ def _pack(folder: Path, url: str) -> None:
 
 
 def _fetch(urls: Sequence[str], folder: Path, most_bytes: int) -> None:
-    """Brings objects where the command, which runs in the folder, finds their names as paths. Those that are not there
-    the command misses."""
+    """Brings objects where the command, which runs in the folder, finds their names as paths, and those of TIFF files
+    with the mask that may lie beside them (``.msk``). What is not there the command misses."""
     used = 0
 
     def one(url: str) -> int:
+        taken = get(url)
+        if taken > 0:
+            with open(folder / url, "rb") as file:
+                tiff = file.read(4) in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+            taken += get(f"{url}.msk") if tiff else 0
+        return taken
+
+    def get(url: str) -> int:
         if {"", ".", ".."} & set(url.partition("://")[2].lstrip("/").split("/")):
             raise InvalidArgument(f"{url}: a name with empty parts, . or .. is no path below a directory")
         to = folder / url
@@ -218,7 +230,7 @@ def _fetch(urls: Sequence[str], folder: Path, most_bytes: int) -> None:
 def _measure_shard(
     manifest: str, index: Index, parts: str, shard: int, shards: int, words: list[str], here: str, most_bytes: int
 ) -> tuple[int, int]:
-    """Task: makes the part of a shard. Returns how many inputs it has, and how many of them failed."""
+    """Task: makes the part of a shard. Returns the number of its inputs, and the number of failed ones."""
     with _temporary() as folder:
         if _is_url(manifest):
             local = folder / "manifest.jsonl"
@@ -245,7 +257,7 @@ def _measure_shard(
 
 @contextlib.contextmanager
 def _unpacked(parts: str, first: int, last: int, shards: int) -> Iterator[Path]:
-    """Folder with a folder of the parts from the first to the last one."""
+    """Folder that contains a folder with the parts from the first to the last one."""
     fs, path = _filesystem(parts)
     with _temporary() as temporary:
         folder = temporary / "parts"
@@ -262,7 +274,7 @@ def _unpacked(parts: str, first: int, last: int, shards: int) -> Iterator[Path]:
 
 
 def _join(parts: str, shards: int, to: str, joined: int, count: int) -> tuple[int, int]:
-    """Task: makes one part of some: the K-th of ``count``."""
+    """Task: joins some parts into one, the K-th of ``count``."""
     with _unpacked(parts, (joined - 1) * shards // count + 1, joined * shards // count, shards) as folder:
         name = f"part-{joined}-of-{count}"
         words = ["merge", "-q", "--shard", f"{joined}/{count}", "-o", name, "parts"]
@@ -278,7 +290,7 @@ def _merge(parts: str, shards: int, output: str) -> tuple[int, int]:
         _command(["merge", "-q", "-o", to, "parts"], str(folder), Path(to) / "errors.csv")
         if _is_url(output):
             files = [path for path in Path(to).rglob("*") if path.is_file()]
-            for path in sorted(files, key=lambda path: path.name == "stats.csv"):  # with it all is there
+            for path in sorted(files, key=lambda path: path.name == "stats.csv"):  # last: with it, all files are there
                 _put(path, f"{output}/{path.relative_to(to)}")
     return 0, 0
 
@@ -286,8 +298,8 @@ def _merge(parts: str, shards: int, output: str) -> tuple[int, int]:
 def _run_all(
     task: Any, calls: Mapping[int, tuple[object, ...]], report: Callable[[int, tuple[int, int] | None, str], None]
 ) -> None:
-    """Runs calls of a task, and reports what comes of each, in the order in which they end. An exception cancels those
-    that run."""
+    """Runs calls of a task, and reports the result of each, in the order in which they end. An exception cancels the
+    running calls."""
     ray = _ray()
     waiting = sorted(calls, reverse=True)
     running: dict[Any, int] = {}
@@ -327,20 +339,34 @@ def measure(
     merged_at_once: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Measures the inputs of a manifest on the nodes of a Ray cluster, one task per shard, and merges their parts: the
-    files in ``output`` are byte for byte those of one run.
+    """Measures the inputs of a manifest on the nodes of a Ray cluster, one task per shard, and merges their parts. The
+    files in ``output`` are the same, byte for byte, as those of a single run.
 
-    ``manifest`` and ``output`` are URLs that fsspec knows, or paths that are there on every node; so are the paths in
-    the manifest, relative to the working directory, or URLs. These are brought to the node first, into a temporary
-    directory of up to about ``temporary_bytes`` per task. ``arguments`` are options of the command, as ``--group-by
-    dir``. A task takes ``num_cpus`` threads, and ``num_gpus`` of a node's GPUs. Where a node, a worker or the command
-    dies, the shard is measured elsewhere, up to ``retries`` times more. Parts lie in ``output``/parts-… until all is
-    merged, and the same call goes on with those that are there. ``shards`` is 4 per task that the cluster runs at a
-    time where nothing is said, or as many as keep to ``temporary_bytes``. Where one machine would merge for ten minutes, or
-    there are more than ``merged_at_once`` parts, tasks join them to fewer before.
+    manifest, output
+        URLs that fsspec knows, or paths that exist on every node. The same holds for the paths in the manifest, which
+        are relative to the working directory.
+    shards
+        Number of shards. By default, it is 4 for each task that the cluster can run at a time, or more, so that the
+        files of a shard fit into temporary_bytes.
+    num_cpus, num_gpus
+        Number of threads of a task, and its share of the GPUs of a node.
+    max_errors
+        Number of failed inputs after which the call ends.
+    arguments
+        Options of the command, such as ``["--group-by", "dir"]``.
+    retries
+        Number of further attempts at a shard. If a node, a worker or the command dies, its shard is measured elsewhere.
+    temporary_bytes
+        Approximate size of the temporary directory of a task, into which it first copies inputs that are URLs.
+    merged_at_once
+        Largest number of parts in one merge. If there are more, tasks join parts first. By default, they do so if the
+        merge on one machine would take more than ten minutes.
+    progress
+        Function that gets the Progress after each part.
 
-    Raises ShardsGivenUp; TooManyErrors, once ``max_errors`` inputs failed in the parts that are finished;
-    InvalidArgument for what the command does not take; what fsspec raises.
+    Parts stay in ``output``/parts-… until all of them are merged, and the same call continues with the parts that are
+    there. Raises ShardsGivenUp; TooManyErrors, once max_errors inputs have failed in the finished parts;
+    InvalidArgument for arguments that the command refuses; and the exceptions of fsspec.
     """
     ray = _ray()
     manifest, output = os.fspath(manifest), os.fspath(output)
@@ -377,7 +403,7 @@ def measure(
         if max_errors is not None and state.errors >= max_errors:
             raise TooManyErrors(f"{state.errors} inputs failed in {done} of {shards} parts")
 
-    here, of_all = os.getcwd(), ray.put(index)  # which is long where there are many inputs: once per node
+    here, of_all = os.getcwd(), ray.put(index)  # the index of many inputs is long: each node gets it once
     calls = {shard: (manifest, of_all, parts, shard, shards, words, here, temporary_bytes) for shard in todo}
     _run_all(task(_measure_shard, num_cpus=num_cpus, num_gpus=num_gpus), calls, report)
     if given_up:
@@ -432,6 +458,6 @@ def main() -> NoReturn:
 
 
 if __name__ == "__main__":
-    from gpuhist import ray as _itself  # whose functions and exceptions the workers import by that name
+    from gpuhist import ray as _itself  # workers import functions and exceptions by this name
 
     _itself.main()

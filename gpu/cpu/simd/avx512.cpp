@@ -25,7 +25,7 @@ struct alignas(64) Bytes {
 
 // ---- planes -------------------------------------------------------------------------------------------------------
 
-/// Place where channel c of pixel i lies in the registers that hold 64 pixels.
+/// Place of channel c of pixel i in the registers with 64 pixels.
 constexpr Bytes positions(int channels, int c) {
     Bytes result{};
     for (int i = 0; i < 64; ++i) result.at[i] = static_cast<std::uint8_t>(channels * i + c);
@@ -61,7 +61,7 @@ GPUHIST_AVX512 inline __m512i luma_of_words(__m512i green_blue, __m512i red_one)
 static_assert(core::luma(1u << 16, 0u, 0u) == 2 * 9798 && core::luma(0u, 1u << 16, 0u) == 2 * 19235 &&
               core::luma(0u, 0u, 1u << 16) == 2 * 3735);
 
-/// core::luma of 64 pixels. Unpacking and packing both keep to the 128-bit lanes: the order comes out as it was.
+/// core::luma of 64 pixels. Unpacking and packing both stay in the 128-bit lanes, so the order does not change.
 GPUHIST_AVX512 inline __m512i luma_of(__m512i red, __m512i green, __m512i blue) {
     const __m512i zero = _mm512_setzero_si512(), one = _mm512_set1_epi8(1);
     __m512i words[2];

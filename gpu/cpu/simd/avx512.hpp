@@ -1,5 +1,5 @@
 // Counting bytes without a table in memory, on processors with AVX-512 VBMI2, BITALG and GFNI (Ice Lake, Zen 4 and
-// later). A counter in memory takes one store per sample, of which processors finish about one per clock; this takes a
+// later). A counter in memory takes one store per sample, and processors finish about one store per clock. This takes a
 // third of that time (Zen 5), whatever the content.
 #pragma once
 
@@ -22,8 +22,8 @@ struct Scratch {
 /// Support: whether this processor can run the rest, and this build holds it.
 bool supported();
 
-/// Splits `pixels` interleaved ones into planes from `first` on: channels in the image's order, and luma in plane 4
-/// where there are colors. first + pixels ≤ gathered_pixels.
+/// Splits `pixels` interleaved pixels into planes from `first` on: channels in the order of the image, and luma in
+/// plane 4 if there are colors. first + pixels ≤ gathered_pixels.
 void split(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, Scratch& scratch, int first);
 
 /// Adds the first `samples` of a plane to 256 counts. Meanwhile as many bytes from `ahead` on, which are only hinted at

@@ -34,7 +34,7 @@ __device__ inline std::uint32_t shared_load(std::uint32_t address, float) {
 __device__ inline void shared_increment(std::uint32_t address) {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
 }
-/// Returns what was there before.
+/// Returns the old value.
 __device__ inline std::uint32_t shared_add(std::uint32_t address, std::uint32_t value) {
     std::uint32_t old;
     asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(address), "r"(value) : "memory");

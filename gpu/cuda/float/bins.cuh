@@ -27,8 +27,8 @@ struct BinPosition {
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
         return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
     }
-    /// Verdict on an edge, 0 to `bins`: whether the bin changes there. Beyond closed ends lies nothing: the bin of the
-    /// ends' own values may be off by one.
+    /// Returns whether the bin changes at an edge, 0 to `bins`. There are no samples beyond closed ends, so the bin of
+    /// the ends' own values may be off by one.
     __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
         const float here = edge(bins, i);
         if (!is_finite(here)) return false;
@@ -52,10 +52,10 @@ struct BinPosition {
 };
 
 /// Slots are counters of equal bins in shared memory: slot 0 of values below the range, i + 1 of bin i, bins + 1 of
-/// values above. In each, every one of `rows` rows has a counter per lane, so that no two lanes meet in a bank.
-template <int rows>
+/// values above. In each, every one of `channels` channels has a counter per lane, so that no two lanes meet in a bank.
+template <int channels>
 struct Slots {
-    static constexpr int lane_bytes = warp_lanes * 4, bytes = rows * lane_bytes;
+    static constexpr int lane_bytes = warp_lanes * 4, bytes = channels * lane_bytes;
 
     std::uint32_t base;
     BinPosition position;
@@ -73,7 +73,7 @@ struct Slots {
 
     /// Counts values, `Clamped` to the range. Returns the distance of the nearest from the edge below it, as a low
     /// word.
-    template <int row, bool Clamped, int N>
+    template <int channel, bool Clamped, int N>
     __device__ std::uint32_t count(const double (&values)[N]) const {
         std::uint32_t nearest = ~0u;
 #pragma unroll
@@ -82,13 +82,13 @@ struct Slots {
             std::int32_t high = __double2hiint(at);
             nearest = min(nearest, static_cast<std::uint32_t>(__double2loint(at)));
             if constexpr (Clamped) high = min(max(high, BinPosition::whole_high - 1), most);
-            shared_increment(static_cast<std::uint32_t>(high) * bytes + base + row * lane_bytes);
+            shared_increment(static_cast<std::uint32_t>(high) * bytes + base + channel * lane_bytes);
         }
         return nearest;
     }
     /// Counter of lane 0 of a bin, or of values below or above.
-    __device__ static std::uint32_t* counter(std::uint32_t* memory, std::int32_t bin, int row) {
-        return memory + (bin + 1) * (bytes / 4) + row * warp_lanes;
+    __device__ static std::uint32_t* counter(std::uint32_t* memory, std::int32_t bin, int channel) {
+        return memory + (bin + 1) * (bytes / 4) + channel * warp_lanes;
     }
 
     /// Clears the counters. By all threads.
@@ -97,16 +97,17 @@ struct Slots {
         for (std::uint32_t i = threadIdx.x; i < fours; i += blockDim.x) reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Hands the counts to `found_of(row)`, as `found(slot, count)`. By all threads, each beginning in its bank.
+    /// Hands the counts to `found_of(channel)`, as `found(slot, count)`. By all threads, each beginning in its bank.
     template <class FoundOf>
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, FoundOf found_of) {
-        const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
-        if (warp >= warps_of_row * rows) return;
-        const auto found = found_of(row);
+        const int warp = threadIdx.x / warp_lanes, channel = warp % channels,
+                  warps_of_channel = blockDim.x / warp_lanes / channels;
+        if (warp >= warps_of_channel * channels) return;
+        const auto found = found_of(channel);
 #pragma unroll 1
-        for (std::uint32_t slot = warp / rows * warp_lanes + threadIdx.x % warp_lanes; slot < bins + 2;
-             slot += warps_of_row * warp_lanes) {
-            const auto* fours = reinterpret_cast<const uint4*>(memory + (slot * rows + row) * warp_lanes);
+        for (std::uint32_t slot = warp / channels * warp_lanes + threadIdx.x % warp_lanes; slot < bins + 2;
+             slot += warps_of_channel * warp_lanes) {
+            const auto* fours = reinterpret_cast<const uint4*>(memory + (slot * channels + channel) * warp_lanes);
             constexpr int all = warp_lanes / 4;
             std::uint32_t sum = 0;
 #pragma unroll

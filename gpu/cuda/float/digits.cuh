@@ -34,26 +34,26 @@ struct FirstDigitCounter {
 
     __device__ explicit FirstDigitCounter(int log2)
         : replica(shared_address(dynamic_shared) + threadIdx.x % (1u << log2) * 4), replicas_log2(log2) {}
-    __device__ void add(int row, float value) const {
+    __device__ void add(int channel, float value) const {
         const std::uint32_t digit = bits_of_value(value) >> bits_below<0>;
-        shared_increment(replica + ((row * digit_values<0> + digit) << (replicas_log2 + 2)));
+        shared_increment(replica + ((channel * digit_values<0> + digit) << (replicas_log2 + 2)));
     }
 };
 
-/// Prefixes under which a level's digits of one row are counted, each in a slot of its own: the prefixes of its ranks
-/// at the level before, of the pooled row's ranks, and of its median. A warp holds them, each lane one.
+/// Prefixes under which a level's digits of one channel are counted, each in a slot of its own: the prefixes of its
+/// ranks at the level before, of the pooled channel's ranks, and of its median. A warp holds them, each lane one.
 template <int C>
 struct WantedPrefixes {
     std::uint32_t prefix, of_median;
     std::uint32_t first;  ///< lanes with a prefix that no lane before has
 
-    __device__ WantedPrefixes(const Task<C, true>& task, int row, int level) {
+    __device__ WantedPrefixes(const Task<C, true>& task, int channel, int level) {
         static_assert(2 * core::max_ranks == warp_lanes);
         const int lane = threadIdx.x % warp_lanes;
-        const bool pooled = C > 1 && row < luma_row && lane >= core::max_ranks;
-        const auto& prefixes = task.row(pooled ? core::pooled_row : row).selection.prefix[level - 1];
+        const bool pooled = C > 1 && channel < luma_channel && lane >= core::max_ranks;
+        const auto& prefixes = task.channel(pooled ? core::pooled_channel : channel).selection.prefix[level - 1];
         prefix = fresh(prefixes[lane % core::max_ranks]);
-        of_median = fresh(task.row(row).selection.prefix[level - 1][median]);
+        of_median = fresh(task.channel(channel).selection.prefix[level - 1][median]);
         first = __ballot_sync(0xFFFFFFFFu, __ffs(__match_any_sync(0xFFFFFFFFu, prefix)) - 1 == lane);
     }
     /// Slot of a wanted prefix; the same for all lanes.
@@ -75,9 +75,9 @@ struct DigitTable {
     Word* counts;  ///< in device memory
     int slots;
 
-    /// Makes the table for `count` slots of a row from `begin` on, and clears their counters. By all threads.
+    /// Makes the table for `count` slots of a channel from `begin` on, and clears their counters. By all threads.
     template <int level, int C>
-    __device__ __noinline__ void prepare(const Task<C, true>& task, int row, int begin, int count,
+    __device__ __noinline__ void prepare(const Task<C, true>& task, int channel, int begin, int count,
                                          std::uint32_t* memory) {
         __syncthreads();  // shared memory may be written again
         for (int i = threadIdx.x; i < 1 << places_log2; i += blockDim.x) prefix_and_slot[i] = ~0u;
@@ -85,7 +85,7 @@ struct DigitTable {
             reinterpret_cast<uint4*>(memory)[i] = uint4{};
         __syncthreads();  // a clear table
         if (threadIdx.x < warp_lanes) {
-            const WantedPrefixes<C> wanted(task, row, level);
+            const WantedPrefixes<C> wanted(task, channel, level);
             const std::uint32_t own = as_in_value(wanted.prefix, 32 - bits_below<level - 1>),
                                 other = as_in_value(wanted.of_median, 32 - bits_below<level - 1>);
             std::uint32_t by = 0x9E3779B1;
@@ -104,7 +104,7 @@ struct DigitTable {
                 enter(other, of_median);
                 factor = by;
                 counters = memory;
-                counts = task.template digits<level>(row, begin);
+                counts = task.template digits<level>(channel, begin);
                 slots = count;
             }
         }
@@ -129,7 +129,7 @@ struct DigitTable {
     }
 };
 
-/// Counter of a level's digits by a DigitTable, of one row.
+/// Counter of a level's digits by a DigitTable, of one channel.
 template <int level>
 struct DigitCounter {
     std::uint32_t factor, table, not_wanted, counters;  ///< shared addresses but for the factor
@@ -166,14 +166,15 @@ struct DigitCounter {
     }
 };
 
-/// Calls `sweep(again)` for as many slots of a row at a time as a block has counters for, from word `at` of its dynamic
-/// shared memory on; `again`: for further slots. Then counts `times` more samples of `value`, see RowPlan::in_fill.
+/// Calls `sweep(again)` for as many slots of a channel at a time as a block has counters for, from word `at` of its
+/// dynamic shared memory on; `again`: for further slots. Then counts `times` more samples of `value`, see
+/// ChannelPlan::in_fill.
 template <int level, int C, class Sweep>
-__device__ void count_digits(const Task<C, true>& task, DigitTable& table, int row, const WorkPartition& partition,
+__device__ void count_digits(const Task<C, true>& task, DigitTable& table, int channel, const WorkPartition& partition,
                              std::uint32_t at, float value, std::int64_t times, Sweep sweep) {
-    const int slots = WantedPrefixes<C>(task, row, level).count(), together = task.work->slots[level - 1];
+    const int slots = WantedPrefixes<C>(task, channel, level).count(), together = task.work->slots[level - 1];
     for (int begin = 0; begin < slots; begin += together) {
-        table.template prepare<level>(task, row, begin, min(slots - begin, together), dynamic_shared + at);
+        table.template prepare<level>(task, channel, begin, min(slots - begin, together), dynamic_shared + at);
         sweep(begin > 0);
         table.template merge<level>();
         if (partition.first == 0 && times != 0) table.template count<level>(value, times);

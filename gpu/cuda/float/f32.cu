@@ -19,23 +19,25 @@ constexpr std::uint64_t wide_counts = 4096;
 
 template <int C, bool Full, class Images>
 void launch_detail(const Images& images, F32Work work, const Launch& launch) {
-    constexpr int rows = Full ? 1 : rows_of(C), threads = f32_threads_of(C, Full);  // rows that a block counts
+    constexpr int channels = Full ? 1 : measured_channels(C),
+                  threads = f32_threads_of(C, Full);  // channels that a block counts
     const std::uint32_t bins = work.common.bins;
-    const std::size_t room = launch.shared_bytes - static_shared_bytes, replica_bytes = rows * std::size_t{bins} * 4,
+    const std::size_t room = launch.shared_bytes - static_shared_bytes,
+                      replica_bytes = channels * std::size_t{bins} * 4,
                       digit_bytes = Full ? least_slots * slot_bytes<1> : 0;
-    work.slots_fit = Slots<rows>::total_bytes(bins) + digit_bytes <= room;
+    work.slots_fit = Slots<channels>::total_bytes(bins) + digit_bytes <= room;
     // Slots are mostly used where they fit.
     work.replicas_log2 = std::min(replicas_log2(launch, replica_bytes, digit_bytes), work.slots_fit ? 3 : 5);
     work.slices_log2 = slices_log2(launch);
-    work.wide = static_cast<std::uint64_t>(rows_of(C)) * bins > wide_counts;
+    work.wide = static_cast<std::uint64_t>(measured_channels(C)) * bins > wide_counts;
     work.speculates = !Full && work.slots_fit && !work.has_range;
-    work.listed_of_row =
-        static_cast<std::uint32_t>(Places<C>::listed_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
+    work.listed_of_channel = static_cast<std::uint32_t>(Places<C>::listed_bytes / sizeof(uint4) /
+                                                        launch.multiprocessors / measured_channels(C));
 
-    std::size_t bytes = std::max(work.slots_fit ? Slots<rows>::total_bytes(bins) : 0,
+    std::size_t bytes = std::max(work.slots_fit ? Slots<channels>::total_bytes(bins) : 0,
                                  work.replicas_log2 < 0 ? 0 : replica_bytes << work.replicas_log2);
     if (Full) {
-        const std::size_t digits_at = aligned(bytes), first_bytes = rows_of(C) * slot_bytes<0>;
+        const std::size_t digits_at = aligned(bytes), first_bytes = measured_channels(C) * slot_bytes<0>;
         work.digits_at = static_cast<std::uint32_t>(digits_at / sizeof(std::uint32_t));
         work.first_digits_log2 = replicas_log2(launch, first_bytes);
         work.slots[0] = static_cast<int>(std::min<std::size_t>((room - digits_at) / slot_bytes<1>, most_slots<C> / 2));
@@ -46,8 +48,8 @@ void launch_detail(const Images& images, F32Work work, const Launch& launch) {
     if (work.common.needs == NormalizeNeeds::counts) bytes = std::max(bytes, std::size_t{131072} >> work.slices_log2);
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
-    const LaunchConfiguration configuration{blocks_for(largest, f32_pixels_per_block(C, Full)) * (rows_of(C) / rows),
-                                            threads, bytes, 1};
+    const LaunchConfiguration configuration{
+        blocks_for(largest, f32_pixels_per_block(C, Full)) * (measured_channels(C) / channels), threads, bytes, 1};
     if constexpr (std::is_same_v<Images, Tensor>)
         if (work.mask.data) return launch_masked_f32<C, Full>(images, work, configuration.blocks, bytes, launch);
     if constexpr (!Full && std::is_same_v<Images, Tensor>)
@@ -59,7 +61,7 @@ void launch_detail(const Images& images, F32Work work, const Launch& launch) {
 
 template <int C>
 std::size_t f32_workspace(std::uint32_t bins) {
-    return Places<C>::counts + static_cast<std::size_t>(rows_of(C)) * bins * sizeof(Word);
+    return Places<C>::counts + static_cast<std::size_t>(measured_channels(C)) * bins * sizeof(Word);
 }
 
 template <int C, class Images>

@@ -18,13 +18,13 @@ struct BlockState {
     bool last;  ///< the last block to come to the end of a step
 };
 
-/// Finds extremes, bins and moments of all rows. The pixels are dealt to all blocks, and each accumulates all rows of
-/// its pixels.
+/// Finds extremes, bins and moments of all channels. The pixels are dealt to all blocks, and each accumulates all
+/// channels of its pixels.
 template <int C, class OfImage>
 __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage of_image) {
     bool counted = false;
     if constexpr (std::is_same_v<OfImage, NoResidentImage>) counted = speculate(task, block.plan, block.speculation);
-    if (!counted) find_extremes(task, task.partition_of_grid(), &task.row(0).found, sizeof(F32Row), of_image);
+    if (!counted) find_extremes(task, task.partition_of_grid(), &task.channel(0).found, sizeof(F32Channel), of_image);
     wait_for_grid();
     if constexpr (std::is_same_v<OfImage, NoResidentImage>)
         counted = counted && keep_speculation(task, block.plan, block.speculation);
@@ -41,31 +41,32 @@ __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage o
     complete(task);
 }
 
-/// Finds order statistics too, by a digit per sweep. From the second sweep on a row's counters fill the shared memory,
-/// so that blocks are dealt to rows; blocks of different rows read the same pixels at about the same time, mostly from
-/// L2.
+/// Finds order statistics too, by a digit per sweep. From the second sweep on a channel's counters fill the shared
+/// memory, so that blocks are dealt to channels; blocks of different channels read the same pixels at about the same
+/// time, mostly from L2.
 template <int C, class OfImage>
 __device__ void analyze(const Task<C, true>& task, BlockState& block, OfImage of_image) {
-    constexpr int rows = rows_of(C);
+    constexpr int channels = measured_channels(C);
     __shared__ DigitTable table;
-    find_extremes(task, task.partition_of_grid(), &task.row(0).found, sizeof(F32Row), of_image);
+    find_extremes(task, task.partition_of_grid(), &task.channel(0).found, sizeof(F32Channel), of_image);
     wait_for_grid();
     locate<0>(task);
     if (threadIdx.x == 0) block.plan.digits = &table;
     make_plan(task, block.plan);
     wait_for_grid();
-    for_rows(task, rows, [&](int row, const WorkPartition& partition) {
-        const RowPlan& plan = block.plan.rows[row];
-        count_digits<1>(task, table, row, partition, task.work->digits_at, plan.fill(), plan.in_fill(block.plan.slots),
-                        [&](bool again) { count_details(task, block.plan, row, partition, again, of_image); });
+    for_channels(task, channels, [&](int channel, const WorkPartition& partition) {
+        const ChannelPlan& plan = block.plan.channels[channel];
+        count_digits<1>(task, table, channel, partition, task.work->digits_at, plan.fill(),
+                        plan.in_fill(block.plan.slots),
+                        [&](bool again) { count_details(task, block.plan, channel, partition, again, of_image); });
     });
     clear_digits<0>(task);
     wait_for_grid();
     locate<1>(task);
     if (task.work->wide) write_counts(task);
     wait_for_grid();
-    for_rows(task, rows, [&](int row, const WorkPartition& partition) {
-        sum_moments(task, table, row, partition, false, of_image);
+    for_channels(task, channels, [&](int channel, const WorkPartition& partition) {
+        sum_moments(task, table, channel, partition, false, of_image);
     });
     clear_digits<1>(task);
     wait_for_grid();
@@ -73,19 +74,19 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, OfImage of
     locate<2>(task);
     wait_for_grid();
     clear_digits<2>(task);
-    for (int row = 0; row < rows; ++row)
-        if (fresh(task.row(row).again)) sum_moments(task, table, row, task.partition_of_grid(), true, of_image);
+    for (int channel = 0; channel < channels; ++channel)
+        if (fresh(task.channel(channel).again))
+            sum_moments(task, table, channel, task.partition_of_grid(), true, of_image);
     if (arrive_last(&task.state().arrived, gridDim.x, &block.last)) complete(task);
 }
 
-/// Kernel that finds extremes, non-finite samples, bins, moments and, in full, order statistics of every row of every
-/// image, and writes its normalized copy.
-/// Launch: cooperative, one block per multiprocessor; all blocks at the same step of the same image, where they meet by
-/// atomic additions in device memory. The last to come to the end writes the result. The next image's first sweep does
-/// not wait for it: it adds to the other state.
-/// Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a speculation is right or the
-/// image is resident; in full three times; once more where a pivot was poor, for equalization, and for the copy, which
-/// is written once. Limit: fewer than 2^22 samples per thread, see CentralSums, and 2^32 pixels per block.
+/// Kernel that finds extremes, non-finite samples, bins, moments and, in full, order statistics of every channel of
+/// every image, and writes its normalized copy. Launch: cooperative, one block per multiprocessor; all blocks at the
+/// same step of the same image, where they meet by atomic additions in device memory. The last to come to the end
+/// writes the result. The next image's first sweep does not wait for it: it adds to the other state. Bytes: each pixel
+/// is read twice (the second time from L2 where it fits), or once where a speculation is right or the image is
+/// resident; in full three times; once more where a pivot was poor, for equalization, and for the copy, which is
+/// written once. Limit: fewer than 2^22 samples per thread, see CentralSums, and 2^32 pixels per block.
 template <int C, bool Full, class Images, class OfImage>
 __global__ void __launch_bounds__(f32_threads_of(C, Full), 1)
     f32_kernel(const __grid_constant__ Images images, const __grid_constant__ F32Work work) {

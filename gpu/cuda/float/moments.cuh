@@ -9,7 +9,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Totals of a thread's sums of one row, see CentralSums.
+/// Totals of a thread's sums of one channel, see CentralSums.
 template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
@@ -21,11 +21,11 @@ struct MomentTotals {
     }
 };
 
-/// Scale of a row: the two numbers that its sums need, aligned for one load.
+/// Scale of a channel: the two numbers that its sums need, aligned for one load.
 struct alignas(16) MomentScale {
     double first, second;
 
-    /// Loads from shared memory at every use: in registers, the rows' scales would crowd out the sums.
+    /// Loads from shared memory at every use: in registers, the channels' scales would crowd out the sums.
     __device__ static MomentScale load(std::uint32_t address) {
         MomentScale scale;
         asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(scale.first), "=d"(scale.second) : "r"(address));
@@ -37,8 +37,8 @@ __device__ inline std::uint64_t bits_of(double value) {
     return static_cast<std::uint64_t>(__double_as_longlong(value));
 }
 
-/// Sums over one row's samples of rint(u^k · 2^80), k = 1 to 4, with u = (x − pivot)/R, as FloatMoments defines them.
-/// Four operations in double precision for each:
+/// Sums over one channel's samples of rint(u^k · 2^80), k = 1 to 4, with u = (x − pivot)/R, as FloatMoments defines
+/// them. Four operations in double precision for each:
 ///
 ///   S' = S + t   q = S' − S   r = t − q   l = r + 1.5 · 2^-28      with t = u^k as the definition rounds it, |t| ≤ 1
 ///
@@ -176,11 +176,11 @@ __device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
     const core::i128 all = wide_sum_over_warp(value);
     if (threadIdx.x % warp_lanes == 0) *sum = all;
 }
-/// Calls `add(row, power, part, sum)` with the parts of a block's sums; `total_of(row, power)`: a thread's. By all
-/// threads, with no warp still in an earlier merge; its barrier shows all earlier writes.
-template <int rows, int powers, class TotalOf, class Add>
+/// Calls `add(channel, power, part, sum)` with the parts of a block's sums; `total_of(channel, power)`: a thread's. By
+/// all threads, with no warp still in an earlier merge; its barrier shows all earlier writes.
+template <int channels, int powers, class TotalOf, class Add>
 __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
-    constexpr int sums = rows * powers;
+    constexpr int sums = channels * powers;
     auto& of_warps = sums_of_warps<sums>();
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncwarp();
@@ -195,26 +195,26 @@ __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
     __syncwarp();
 }
 /// Adds a part of a sum to the image's.
-struct AddToRows {
-    F32Row* rows;
+struct AddToChannels {
+    F32Channel* channels;
 
-    __device__ void operator()(int r, int k, int part, Word sum) const {
-        global_add(&rows[r].found.sums[k][part], sum);
+    __device__ void operator()(int c, int k, int part, Word sum) const {
+        global_add(&channels[c].found.sums[k][part], sum);
     }
 };
 
-/// Plan of a row: how it is summed up.
-struct RowPlan {
+/// Plan of a channel: how it is summed up.
+struct ChannelPlan {
     MomentScale scale;
     std::uint32_t small;  ///< RawSums::small_rank
     std::int32_t exponent;
     double pivot;
-    RowFacts facts;
+    ChannelFacts facts;
 
     __device__ bool constant() const { return facts.minimum == facts.maximum; }
     /// Value for rejected samples, which are counted and summed up as it and taken back afterwards.
     __device__ float fill() const { return facts.minimum; }
-    /// Samples of that value that a sweep has yet to count: all of a constant row, which needs no sweep; fewer than
+    /// Samples of that value that a sweep has yet to count: all of a constant channel, which needs no sweep; fewer than
     /// none where it `filled` rejected ones.
     __device__ std::int64_t in_fill(bool filled) const {
         if (constant()) return static_cast<std::int64_t>(facts.finite);
@@ -231,22 +231,24 @@ struct RowPlan {
 
 /// Adds the moments' terms of `times` samples of one value, which may be fewer than none. By one thread.
 template <int C, bool Full>
-__device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row, float value, core::i128 times) {
+__device__ void add_terms(const Task<C, Full>& task, const ChannelPlan& of, int channel, float value,
+                          core::i128 times) {
     std::uint64_t high[4] = {}, low[4] = {};
     core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
     for (int k = 0; k < (Full ? 4 : 2); ++k) {
         const core::i128 terms = core::PowerTerms::total(high[k], low[k], 1) * times;
-        for (int part = 0; part < 3; ++part) global_add(&task.row(row).found.sums[k][part], part_of(terms, part));
+        for (int part = 0; part < 3; ++part)
+            global_add(&task.channel(channel).found.sums[k][part], part_of(terms, part));
     }
 }
 
 template <int C, bool Full>
-__device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, const Findings& found,
-                                          const RowFacts& facts) {
+__device__ inline FloatMoments moments_of(const Task<C, Full>& task, int c, const Findings& found,
+                                          const ChannelFacts& facts) {
     FloatMoments moments;
     if constexpr (Full) {
-        moments.pivot = fresh(task.row(r).pivot);
-        moments.exponent = fresh(task.row(r).exponent);
+        moments.pivot = fresh(task.channel(c).pivot);
+        moments.exponent = fresh(task.channel(c).exponent);
     } else {
         moments.exponent = facts.brief_exponent();
     }
@@ -255,29 +257,29 @@ __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, cons
     return moments;
 }
 
-/// Decides which rows' moments are summed again, about the mean. By a block: a warp per row.
+/// Decides which channels' moments are summed again, about the mean. By a block: a warp per channel.
 template <int C>
 __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
-    const int r = threadIdx.x / warp_lanes;
-    if (r >= rows_of(C)) return;
-    const Findings found = fresh_copy(task.row(r).found);
-    const RowFacts facts = task.facts(found);
-    const FloatMoments moments = moments_of(task, r, found, facts);
+    const int c = threadIdx.x / warp_lanes;
+    if (c >= measured_channels(C)) return;
+    const Findings found = fresh_copy(task.channel(c).found);
+    const ChannelFacts facts = task.facts(found);
+    const FloatMoments moments = moments_of(task, c, found, facts);
     const core::CentralMoments central = central_moments_of(facts.finite, moments);
     const bool again = core::poor_pivot(moments, central);
     __syncwarp();  // all lanes have read the sums
     if (threadIdx.x % warp_lanes != 0) return;
-    F32Row& row = task.row(r);
-    row.again = again;
-    row.central = central;
+    F32Channel& channel = task.channel(c);
+    channel.again = again;
+    channel.central = central;
     if (!again) return;
-    row.pivot = central.mean;
-    row.exponent = core::moment_exponent(central.mean, facts.minimum, facts.maximum);
-    for (auto& sum : row.found.sums)
+    channel.pivot = central.mean;
+    channel.exponent = core::moment_exponent(central.mean, facts.minimum, facts.maximum);
+    for (auto& sum : channel.found.sums)
         for (Word& part : sum) part = 0;
 }
 
-/// Sums of one row's moments, and third digits. `Plain`: every sample is valid.
+/// Sums of one channel's moments, and third digits. `Plain`: every sample is valid.
 template <int C, bool Plain>
 struct MomentCounter {
     CentralSums sums;
@@ -285,20 +287,20 @@ struct MomentCounter {
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
-    int row;
+    int channel;
     bool rgb;
     DigitCounter<2> digits;
 
-    __device__ MomentCounter(const RowPlan& plan, int of, bool red_first, const DigitTable& table,
+    __device__ MomentCounter(const ChannelPlan& plan, int of, bool red_first, const DigitTable& table,
                              MomentTotals<CentralSums::powers>& memory)
-        : totals(memory), scale(plan.scale), fill(plan.fill()), row(of), rgb(red_first), digits(table) {
+        : totals(memory), scale(plan.scale), fill(plan.fill()), channel(of), rgb(red_first), digits(table) {
         sums.clear();
     }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
         float values[N];
-        row_values<C>(pixels, row, rgb, values);
+        channel_values<C>(pixels, channel, rgb, values);
 #pragma unroll
         for (int i = 0; i < N; ++i)
             if (!Plain || !Valid::every) values[i] = is_valid(values[i], valid, i) ? values[i] : fill;
@@ -315,27 +317,28 @@ struct MomentCounter {
     }
 };
 
-/// Sweep of a row's moments and third digits; returns the samples. Called, so that it has all registers.
+/// Sweep of a channel's moments and third digits; returns the samples. Called, so that it has all registers.
 template <int C, bool Plain, class OfImage>
 __device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const WorkPartition& partition,
-                                                    const RowPlan& plan, const DigitTable& table, int row, bool rgb,
-                                                    MomentTotals<CentralSums::powers>& totals, OfImage of_image) {
-    MomentCounter<C, Plain> counter(plan, row, rgb, table, totals);
+                                                    const ChannelPlan& plan, const DigitTable& table, int channel,
+                                                    bool rgb, MomentTotals<CentralSums::powers>& totals,
+                                                    OfImage of_image) {
+    MomentCounter<C, Plain> counter(plan, channel, rgb, table, totals);
     sweep_f32<C, C == 3 ? 1 : 2>(image, partition, counter, of_image);
     counter.fold();
     return counter.samples;
 }
 
-/// Sums up one row's moments and counts its third digits. `about_mean`: moments alone, once more.
+/// Sums up one channel's moments and counts its third digits. `about_mean`: moments alone, once more.
 template <int C, class OfImage>
-__device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, WorkPartition partition,
-                                         bool about_mean, OfImage of_image) {
-    __shared__ RowPlan plan;
+__device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int channel,
+                                         WorkPartition partition, bool about_mean, OfImage of_image) {
+    __shared__ ChannelPlan plan;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
-        plan.facts = task.facts(row);
-        plan.pivot = fresh(task.row(row).pivot);
-        plan.exponent = fresh(task.row(row).exponent);
+        plan.facts = task.facts(channel);
+        plan.pivot = fresh(task.channel(channel).pivot);
+        plan.exponent = fresh(task.channel(channel).exponent);
         plan.scale = CentralSums::scale_of(plan.pivot, plan.exponent);
     }
     __syncthreads();  // the plan, for all
@@ -344,17 +347,18 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
         MomentTotals<CentralSums::powers> totals{};
         std::uint32_t samples = 0;
         const auto sum = [&](auto plain, auto of) {
-            samples = sweep_moments<C, plain()>(task.image, partition, plan, table, row, task.common().rgb, totals, of);
+            samples =
+                sweep_moments<C, plain()>(task.image, partition, plan, table, channel, task.common().rgb, totals, of);
         };
         if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{}, NoResidentImage{});
         if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{}, of_image);
         merge_moments<1, CentralSums::powers>(
             [&](int, int k) { return again ? core::i128{0} : totals.sum(k, samples * bits_of(CentralSums::low_base)); },
-            AddToRows{&task.row(row)});
-        if (!again && partition.first == 0 && times != 0) add_terms(task, plan, row, plan.fill(), times);
+            AddToChannels{&task.channel(channel)});
+        if (!again && partition.first == 0 && times != 0) add_terms(task, plan, channel, plan.fill(), times);
     };
-    if (!about_mean) return count_digits<2>(task, table, row, partition, 0, plan.fill(), times, sweep);
-    table.template prepare<2>(task, row, 0, 0, dynamic_shared);
+    if (!about_mean) return count_digits<2>(task, table, channel, partition, 0, plan.fill(), times, sweep);
+    table.template prepare<2>(task, channel, 0, 0, dynamic_shared);
     sweep(false);
 }
 

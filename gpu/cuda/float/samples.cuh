@@ -1,4 +1,4 @@
-// Samples of f32 images: a row's values out of a group, and the sweeps that load groups.
+// Samples of f32 images: a channel's values out of a group, and the sweeps that load groups.
 #pragma once
 
 #include <type_traits>
@@ -13,34 +13,35 @@ namespace gpuhist::cuda {
 template <int C, class Pixels>
 constexpr int pixels_of = std::is_array_v<Pixels> ? 1 : Group<float, C>::pixels;
 
-/// Value of pixel p in a row of the results: a channel's, luma, or alpha.
+/// Value of pixel p in a channel of the results: a color, luma or alpha.
 template <int C, class Pixels>
-__device__ inline float row_value(const Pixels& pixels, int p, int row, bool rgb) {
+__device__ inline float channel_value(const Pixels& pixels, int p, int channel, bool rgb) {
     const float first = pixels[p * C];
     if constexpr (C == 1) {
         return first;
     } else {
         const float second = pixels[p * C + 1], third = pixels[p * C + 2];
-        if (row == luma_row) return core::luma(rgb ? first : third, second, rgb ? third : first);
+        if (channel == luma_channel) return core::luma(rgb ? first : third, second, rgb ? third : first);
         if constexpr (C == 4)
-            if (row == 4) return pixels[p * C + 3];
-        return row == 0 ? first : row == 1 ? second : third;
+            if (channel == 4) return pixels[p * C + 3];
+        return channel == 0 ? first : channel == 1 ? second : third;
     }
 }
-/// Values of all pixels in a row, which need not be a constant.
+/// Values of all pixels in a channel, which need not be a constant.
 template <int C, class Pixels, int N>
-__device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float (&values)[N]) {
+__device__ inline void channel_values(const Pixels& pixels, int channel, bool rgb, float (&values)[N]) {
     static_assert(N == pixels_of<C, Pixels>);
     const auto sample = [&](int p, int c) { return pixels[p * C + (c < C ? c : C - 1)]; };
-    if (C > 1 && row == luma_row) {
+    if (C > 1 && channel == luma_channel) {
 #pragma unroll
-        for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, luma_row, rgb);
+        for (int p = 0; p < N; ++p) values[p] = channel_value<C>(pixels, p, luma_channel, rgb);
         return;
     }
 #pragma unroll
     for (int p = 0; p < N; ++p)
-        values[p] =
-            C == 4 && row == 4 ? sample(p, 3) : (row == 0 ? sample(p, 0) : (row == 1 ? sample(p, 1) : sample(p, 2)));
+        values[p] = C == 4 && channel == 4
+                        ? sample(p, 3)
+                        : (channel == 0 ? sample(p, 0) : (channel == 1 ? sample(p, 1) : sample(p, 2)));
 }
 
 __device__ inline bool is_finite(float value) {

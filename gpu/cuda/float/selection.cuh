@@ -7,20 +7,21 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Counts of a level's digits under one prefix, of a row, or of the pooled row's colors together. A warp holds them.
+/// Counts of a level's digits under one prefix, of a channel, or of the pooled channel's colors together. A warp holds
+/// them.
 template <int C, int level>
 struct DigitCounts {
     const Word* counts[3] = {};
     std::uint32_t prefix;
 
     __device__ DigitCounts(const Task<C, true>& task, int index, std::uint32_t under) : prefix(under) {
-        const bool pooled = index == core::pooled_row;
+        const bool pooled = index == core::pooled_channel;
 #pragma unroll
         for (int i = 0; i < 3; ++i) {
-            const int row = pooled ? i : index;
+            const int channel = pooled ? i : index;
             if (i > 0 && !pooled) break;
-            const int slot = level == 0 ? 0 : WantedPrefixes<C>(task, row, level).slot_of(prefix);
-            counts[i] = task.template digits<level>(row, slot);
+            const int slot = level == 0 ? 0 : WantedPrefixes<C>(task, channel, level).slot_of(prefix);
+            counts[i] = task.template digits<level>(channel, slot);
         }
     }
     /// Locates a rank among lines, and in one among digits, in the order of keys.
@@ -41,14 +42,14 @@ struct DigitCounts {
     }
 };
 
-/// Locates a row's ranks; at level 1 its pivot too, from the median's high digit of 16 bits. By a block: a warp per
+/// Locates a channel's ranks; at level 1 its pivot too, from the median's high digit of 16 bits. By a block: a warp per
 /// rank.
 template <int level, int C>
-__device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
-    const bool pooled = index == core::pooled_row;
+__device__ __noinline__ void locate_channel(const Task<C, true>& task, int index) {
+    const bool pooled = index == core::pooled_channel;
     const int lane = threadIdx.x % warp_lanes, warps = blockDim.x / warp_lanes;
-    F32Row& row = task.row(index);
-    Selection& to = row.selection;
+    F32Channel& channel = task.channel(index);
+    Selection& to = channel.selection;
     const std::uint64_t finite = level == 0 ? task.finite_samples(index) : 0;
     for (int r = threadIdx.x / warp_lanes; r < located_ranks; r += warps) {
         std::uint32_t prefix = 0;
@@ -67,25 +68,25 @@ __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
         to.prefix[level][r] = prefix;
         if constexpr (level == 1) {
             if (r != median || pooled) continue;
-            const RowFacts facts = task.facts(index);
+            const ChannelFacts facts = task.facts(index);
             const std::uint32_t high = prefix >> (16 - bits_below<level>);
-            row.pivot = facts.finite == 0 ? 0 : core::middle_of_high_digit(high, facts.minimum, facts.maximum);
-            row.exponent = core::moment_exponent(row.pivot, facts.minimum, facts.maximum);
+            channel.pivot = facts.finite == 0 ? 0 : core::middle_of_high_digit(high, facts.minimum, facts.maximum);
+            channel.exponent = core::moment_exponent(channel.pivot, facts.minimum, facts.maximum);
         }
     }
     __syncwarp();
 }
 
-/// Locates all rows' ranks. The rows are dealt to all blocks.
+/// Locates all channels' ranks. The channels are dealt to all blocks.
 template <int level, int C>
 __device__ void locate(const Task<C, true>& task) {
-    for (int row = blockIdx.x; row < core::float_rows; row += gridDim.x)
-        if (task.is_ranked(row)) locate_row<level>(task, row);
+    for (int channel = blockIdx.x; channel < core::float_channels; channel += gridDim.x)
+        if (task.is_ranked(channel)) locate_channel<level>(task, channel);
 }
 
-/// Order statistic r of a row, see core::required_rank.
-__device__ inline float order_statistic(const F32Row& row, int r) {
-    return core::key_float(fresh(row.selection.prefix[levels - 1][r]));
+/// Order statistic r of a channel, see core::required_rank.
+__device__ inline float order_statistic(const F32Channel& channel, int r) {
+    return core::key_float(fresh(channel.selection.prefix[levels - 1][r]));
 }
 
 }  // namespace

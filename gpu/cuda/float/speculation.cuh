@@ -2,7 +2,7 @@
 // right, sweep 1 does the work of sweep 2, which is spared; else it is a misprediction, after which some images back
 // off.
 // Removable: kernel.cuh calls speculate(), keep_speculation() and back_off(), finish.cuh clear_sample(), and f32.cu
-// sets F32Work::speculates and listed_of_row; without a call of speculate() the others do nothing.
+// sets F32Work::speculates and listed_of_channel; without a call of speculate() the others do nothing.
 #pragma once
 
 #include "cuda/float/extremes.cuh"
@@ -17,24 +17,24 @@ namespace {
 /// pictures with 8 bits. Where parts differ, they tell how far beyond the sample's the image's extreme may be, and so
 /// between which two positions each edge of the bins lies: its window. A sample in a window is counted as if the edge
 /// were at its lower end, and listed, to be counted right once the edges are known. Every sample is expected within
-/// those bounds, and no row's largest magnitude to reach the next power of two, on which its sums depend. The block's
-/// counts and sums stay in its shared memory until all blocks know whether that was right.
+/// those bounds, and no channel's largest magnitude to reach the next power of two, on which its sums depend. The
+/// block's counts and sums stay in its shared memory until all blocks know whether that was right.
 struct Speculation {
-    static constexpr int most_rows = 5;
+    static constexpr int most_channels = 5;
 
     bool made;
-    float lowest, highest;                      ///< every sample is expected to lie between
-    BinPosition position;                       ///< that samples are counted by: a window begins with a whole number
-    std::uint32_t window;                       ///< and ends at this low word; 0: there are none
-    std::int32_t exponents[most_rows];          ///< of each row's sums
-    std::uint32_t listed[most_rows], capacity;  ///< fours of samples, of each row
-    uint4* list;                                ///< this block's, in device memory: row after row
-    std::uint32_t* mispredicted;                ///< in device memory: a sample of any block is not as expected
-    BlockExtremes<most_rows> extremes;
-    PartSums sums[most_rows];
+    float lowest, highest;                  ///< every sample is expected to lie between
+    BinPosition position;                   ///< that samples are counted by: a window begins with a whole number
+    std::uint32_t window;                   ///< and ends at this low word; 0: there are none
+    std::int32_t exponents[most_channels];  ///< of each channel's sums
+    std::uint32_t listed[most_channels], capacity;  ///< fours of samples, of each channel
+    uint4* list;                                    ///< this block's, in device memory: channel after channel
+    std::uint32_t* mispredicted;                    ///< in device memory: a sample of any block is not as expected
+    BlockExtremes<most_channels> extremes;
+    PartSums sums[most_channels];
 
-    __device__ uint4* list_of(int row) const { return list + static_cast<std::size_t>(row) * capacity; }
-    __device__ std::uint32_t listed_of(int row) const { return min(listed[row], capacity); }
+    __device__ uint4* list_of(int channel) const { return list + static_cast<std::size_t>(channel) * capacity; }
+    __device__ std::uint32_t listed_of(int channel) const { return min(listed[channel], capacity); }
 };
 
 /// Minimum; NaN where one is NaN.
@@ -55,9 +55,10 @@ struct SpeculativeSamples {
     static constexpr bool any = false, speculative = true;
     std::uint32_t address;
 
-    /// Whether samples of a row may be counted. `plans`: shared address of the rows' plans, with the sample's extremes.
+    /// Whether samples of a channel may be counted. `plans`: shared address of the channels' plans, with the sample's
+    /// extremes.
     template <int N, int each>
-    __device__ __forceinline__ bool allows(int r, const float (&values)[N][each], std::uint32_t plans) const {
+    __device__ __forceinline__ bool allows(int c, const float (&values)[N][each], std::uint32_t plans) const {
         float all[N * each], low = INFINITY, high = -INFINITY;
 #pragma unroll
         for (int i = 0; i < N * each; ++i) {
@@ -65,57 +66,57 @@ struct SpeculativeSamples {
             low = min_or_nan(low, all[i]);
             high = fmaxf(high, all[i]);
         }
-        constexpr std::uint32_t place = offsetof(RowPlan, facts) + offsetof(RowFacts, minimum);
-        static_assert(offsetof(RowPlan, scale) == 0 && place % sizeof(float2) == 0);
-        const std::uint32_t from = plans + place + r * static_cast<int>(sizeof(RowPlan));
+        constexpr std::uint32_t place = offsetof(ChannelPlan, facts) + offsetof(ChannelFacts, minimum);
+        static_assert(offsetof(ChannelPlan, scale) == 0 && place % sizeof(float2) == 0);
+        const std::uint32_t from = plans + place + c * static_cast<int>(sizeof(ChannelPlan));
         float lowest, highest;
         asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(lowest), "=f"(highest) : "r"(from));
         bool allowed = true;
         if (__builtin_expect(!(low >= lowest && high <= highest), 0)) {
 #pragma unroll 1
-            for (int i = 0; i < N * each; ++i) allowed = allows_one(address, r, picked(all, i)) && allowed;
+            for (int i = 0; i < N * each; ++i) allowed = allows_one(address, c, picked(all, i)) && allowed;
         }
         return allowed;
     }
     /// Lists each four with a sample in a window.
     template <int N, int each>
-    __device__ __forceinline__ void list(int r, const float (&values)[N][each], const std::uint32_t (&nearest)[N],
+    __device__ __forceinline__ void list(int c, const float (&values)[N][each], const std::uint32_t (&nearest)[N],
                                          std::uint32_t nearest_of_all) const {
         if constexpr (Listed) {
             const std::uint32_t window = shared_load(address + std::uint32_t{offsetof(Speculation, window)}, 0.0f);
             if (__builtin_expect(nearest_of_all < window, 0)) {
 #pragma unroll
                 for (int k = 0; k < N; ++k)
-                    if (nearest[k] < window) list_four(r, values[k]);
+                    if (nearest[k] < window) list_four(c, values[k]);
             }
         }
     }
 
   private:
     /// Whether a sample may be counted that lies beyond the sampled extremes, or is non-finite.
-    static __device__ __noinline__ bool allows_one(std::uint32_t address, int row, float value) {
+    static __device__ __noinline__ bool allows_one(std::uint32_t address, int channel, float value) {
         auto& speculation = *static_cast<Speculation*>(__cvta_shared_to_generic(address));
         if (is_finite(value)) {
             const std::uint32_t key = core::float_key(value);
-            atomicMax(&speculation.extremes.keys[row][0], ~key);
-            atomicMax(&speculation.extremes.keys[row][1], key);
+            atomicMax(&speculation.extremes.keys[channel][0], ~key);
+            atomicMax(&speculation.extremes.keys[channel][1], key);
             if (value >= speculation.lowest && value <= speculation.highest) return true;
         } else {
-            NonFiniteCounts::count(speculation.extremes.non_finite + row, value);
+            NonFiniteCounts::count(speculation.extremes.non_finite + channel, value);
         }
         *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
         return false;
     }
     template <int N>
-    __device__ void list_four(int row, const float (&values)[N]) const {
+    __device__ void list_four(int channel, const float (&values)[N]) const {
         static_assert(N == 1 || N == 4);
         constexpr std::uint32_t listed_at = offsetof(Speculation, listed), list_at = offsetof(Speculation, list);
-        const std::uint32_t at = shared_add(address + listed_at + row * 4, 1),
+        const std::uint32_t at = shared_add(address + listed_at + channel * 4, 1),
                             capacity = shared_load(address + std::uint32_t{offsetof(Speculation, capacity)}, 0u);
         if (at >= capacity) return;  // the count tells it
         std::uint64_t list;
         asm volatile("ld.shared.u64 %0, [%1];" : "=l"(list) : "r"(address + list_at));
-        list += (static_cast<std::uint64_t>(row) * capacity + at) * sizeof(uint4);
+        list += (static_cast<std::uint64_t>(channel) * capacity + at) * sizeof(uint4);
         const float none = NAN;
         asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(list), "f"(values[0]),
                      "f"(N > 1 ? values[N > 1] : none), "f"(N > 2 ? values[N > 2 ? 2 : 0] : none),
@@ -150,16 +151,16 @@ __device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t fu
 
 /// Expects samples, and the edges of the bins, somewhere. By a warp, each lane with a part of the sample.
 template <int C>
-__device__ inline void expect_edges(const Task<C, false>& task, const Extremes (&part)[rows_of(C)], BlockPlan& plan,
-                                    Speculation& speculation) {
+__device__ inline void expect_edges(const Task<C, false>& task, const Extremes (&part)[measured_channels(C)],
+                                    BlockPlan& plan, Speculation& speculation) {
     std::uint32_t minimum = 0, maximum = 0;
     bool non_finite = false, constant = true;
 #pragma unroll 1
-    for (const Extremes& row : part) {
-        minimum = max(minimum, row.complement_minimum_key);
-        maximum = max(maximum, row.maximum_key);
-        non_finite = non_finite || (row.nan | row.positive_infinite | row.negative_infinite) != 0;
-        constant = constant && (row.maximum_key == 0 || row.maximum_key == ~row.complement_minimum_key);
+    for (const Extremes& channel : part) {
+        minimum = max(minimum, channel.complement_minimum_key);
+        maximum = max(maximum, channel.maximum_key);
+        non_finite = non_finite || (channel.nan | channel.positive_infinite | channel.negative_infinite) != 0;
+        constant = constant && (channel.maximum_key == 0 || channel.maximum_key == ~channel.complement_minimum_key);
     }
     const bool finite = __all_sync(0xFFFFFFFFu, !non_finite), varied = __any_sync(0xFFFFFFFFu, !constant);
     const std::uint32_t lowest = max_over_warp(minimum), highest = max_over_warp(maximum);
@@ -175,7 +176,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     const double beyond = fmax(below, above),
                  window = beyond > 0 ? (beyond + 4 * little) * plan.bins.scale + 0x1p-28 : 0,
                  pixels = static_cast<double>(task.samples());
-    speculation.capacity = task.work->listed_of_row;
+    speculation.capacity = task.work->listed_of_channel;
     speculation.made = finite && varied && lower < upper &&
                        (window == 0 || (pixels >= listed_pixels(C) && window < most_window &&
                                         2 * pixels * window < static_cast<double>(speculation.capacity) * gridDim.x));
@@ -185,21 +186,21 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     speculation.position = {plan.bins.scale, BinPosition::whole - plan.bins.lower * plan.bins.scale + window + 0x1p-29};
     plan.position[0] = plan.position[1] = speculation.position;
     speculation.list = task.template place<uint4>(Places<C>::listed) +
-                       static_cast<std::size_t>(blockIdx.x) * rows_of(C) * speculation.capacity;
+                       static_cast<std::size_t>(blockIdx.x) * measured_channels(C) * speculation.capacity;
     speculation.mispredicted = &task.state().speculation.mispredicted;
 }
 
 /// Makes a speculation from the image's sample, unless the sample supports none. By all threads.
 template <int C>
 __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
-    constexpr int rows = rows_of(C);
-    __shared__ Extremes parts[sample_parts][rows];
+    constexpr int channels = measured_channels(C);
+    __shared__ Extremes parts[sample_parts][channels];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
     __syncthreads();  // shared memory may be written again
-    for (int i = threadIdx.x; i < sample_parts * rows; i += blockDim.x)
-        parts[i / rows][i % rows] = fresh_copy(task.state().speculation.sampled[i / rows][i % rows]);
+    for (int i = threadIdx.x; i < sample_parts * channels; i += blockDim.x)
+        parts[i / channels][i % channels] = fresh_copy(task.state().speculation.sampled[i / channels][i % channels]);
     __syncthreads();  // the sample's extremes, for all
-    if (warp < rows) {
+    if (warp < channels) {
         const Extremes& part = parts[lane][warp];
         const std::uint32_t minimum = max_over_warp(part.complement_minimum_key),
                             maximum = max_over_warp(part.maximum_key);
@@ -208,15 +209,15 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
             speculation.extremes.keys[warp][1] = maximum;
             speculation.extremes.non_finite[warp] = {};
             speculation.listed[warp] = 0;
-            RowPlan& row = plan.rows[warp];
+            ChannelPlan& channel = plan.channels[warp];
             const auto samples = static_cast<std::uint64_t>(task.samples());
-            row.facts = {samples, 0, core::key_float(~minimum), core::key_float(maximum)};
-            row.plan_sums();
-            speculation.exponents[warp] = row.exponent;
+            channel.facts = {samples, 0, core::key_float(~minimum), core::key_float(maximum)};
+            channel.plan_sums();
+            speculation.exponents[warp] = channel.exponent;
         } else if (lane <= 12) {
             speculation.sums[warp][(lane - 1) / 3][(lane - 1) % 3] = 0;
         }
-    } else if (warp == rows) {
+    } else if (warp == channels) {
         expect_edges(task, parts[lane], plan, speculation);
     }
     __syncthreads();  // the speculation, for all
@@ -234,12 +235,12 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
 template <int C>
 __device__ __noinline__ void count_speculatively(const Task<C, false>& task, const BlockPlan& plan,
                                                  Speculation& speculation) {
-    constexpr int rows = rows_of(C);
-    Slots<rows>::prepare(dynamic_shared, plan.bins.bins);
+    constexpr int channels = measured_channels(C);
+    Slots<channels>::prepare(dynamic_shared, plan.bins.bins);
     __syncthreads();  // clear memory
     typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto samples) {
-        const auto add = [of = speculation.sums](int r, int power, int part, Word sum) { of[r][power][part] = sum; };
+        const auto add = [of = speculation.sums](int c, int power, int part, Word sum) { of[c][power][part] = sum; };
         count_slots<C, false>(task.image, task.partition_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
     };
     if (speculation.window == 0)
@@ -247,17 +248,17 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
     else
         count(SpeculativeSamples<true>{shared_address(&speculation)});
     // The barrier of merge_moments has shown every thread's extremes and list.
-    if (threadIdx.x < rows) {
-        speculation.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
+    if (threadIdx.x < channels) {
+        speculation.extremes.merge(threadIdx.x, task.channel(threadIdx.x).found);
         if (speculation.listed[threadIdx.x] > speculation.capacity)
             *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
     }
     if (speculation.window == 0) return;
     // Lists that the sweep has driven out of L2 are there again once all blocks have come.
     constexpr int in_a_line = 128 / sizeof(uint4);
-    for (int row = 0; row < rows; ++row)
-        for (std::uint32_t i = threadIdx.x * in_a_line; i < speculation.listed_of(row); i += blockDim.x * in_a_line)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(speculation.list_of(row) + i));
+    for (int channel = 0; channel < channels; ++channel)
+        for (std::uint32_t i = threadIdx.x * in_a_line; i < speculation.listed_of(channel); i += blockDim.x * in_a_line)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(speculation.list_of(channel) + i));
 }
 
 /// Plans sweep 2 as if there were one. Returns whether this thread's edges are where they were expected, so that
@@ -280,14 +281,14 @@ __device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPla
 /// Counts the block's list by the plan's edges, if the speculation was `right`; clears the list. By all threads.
 template <int C>
 __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculation& speculation, bool right) {
-    constexpr int rows = rows_of(C);
+    constexpr int channels = measured_channels(C);
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
-    const int row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
+    const int channel = warp % channels, warps_of_channel = blockDim.x / warp_lanes / channels;
     const BinPosition expected = speculation.position, known = plan.position[0];
-    uint4* list = speculation.list_of(row);
-    const std::uint32_t listed = warp < rows * warps_of_row ? speculation.listed_of(row) : 0;
+    uint4* list = speculation.list_of(channel);
+    const std::uint32_t listed = warp < channels * warps_of_channel ? speculation.listed_of(channel) : 0;
 #pragma unroll 1
-    for (std::uint32_t i = warp / rows * warp_lanes + lane; i < listed; i += warps_of_row * warp_lanes) {
+    for (std::uint32_t i = warp / channels * warp_lanes + lane; i < listed; i += warps_of_channel * warp_lanes) {
         uint4 four = __ldcg(list + i);
         list[i] = uint4{};
 #pragma unroll 1
@@ -296,8 +297,8 @@ __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculati
             if (value != value) continue;
             const std::int32_t from = expected.bin(value), to = known.bin(value);
             if (from == to) continue;
-            atomicSub(Slots<rows>::counter(dynamic_shared, from, row), 1u);
-            atomicAdd(Slots<rows>::counter(dynamic_shared, to, row), 1u);
+            atomicSub(Slots<channels>::counter(dynamic_shared, from, channel), 1u);
+            atomicAdd(Slots<channels>::counter(dynamic_shared, to, channel), 1u);
         }
     }
     __syncthreads();  // every sample is counted where it belongs
@@ -306,21 +307,21 @@ __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculati
 /// Returns whether the speculation was right; then the block's counts are added to the image's. By all threads.
 template <int C>
 __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
-    constexpr int rows = rows_of(C);
+    constexpr int channels = measured_channels(C);
     const int warp = threadIdx.x / warp_lanes;
     const bool listed = speculation.window != 0;
     bool right = !listed || expected_edges(task, plan, speculation);
-    if (threadIdx.x % warp_lanes == 0 && warp < rows)
+    if (threadIdx.x % warp_lanes == 0 && warp < channels)
         right = right && task.facts(warp).brief_exponent() == speculation.exponents[warp];
-    else if (threadIdx.x % warp_lanes == 0 && warp == rows)
+    else if (threadIdx.x % warp_lanes == 0 && warp == channels)
         right = right && fresh(task.state().speculation.mispredicted) == 0;
     right = __syncthreads_and(right);
     if (listed) count_listed<C>(plan, speculation, right);
     if (!right) return false;
-    for (int i = threadIdx.x; i < rows * 12; i += blockDim.x)
+    for (int i = threadIdx.x; i < channels * 12; i += blockDim.x)
         if (const Word sum = speculation.sums[i / 12][i / 3 % 4][i % 3]; sum != 0)
-            global_add(&task.row(i / 12).found.sums[i / 3 % 4][i % 3], sum);
-    Slots<rows>::gather(dynamic_shared, plan.bins.bins, [&](int r) { return SlotCounts(task, plan, r); });
+            global_add(&task.channel(i / 12).found.sums[i / 3 % 4][i % 3], sum);
+    Slots<channels>::gather(dynamic_shared, plan.bins.bins, [&](int c) { return SlotCounts(task, plan, c); });
     return true;
 }
 
@@ -358,10 +359,11 @@ __device__ inline void back_off(const Task<C, false>& task, bool right) {
 /// Leaves the state as the next image needs it. By the last block.
 template <int C>
 __device__ inline void clear_sample(const Task<C, false>& task) {
-    constexpr int rows = rows_of(C);
+    constexpr int channels = measured_channels(C);
     SpeculationState& state = task.state().speculation;
     if (is_large(task))
-        for (int i = threadIdx.x; i < sample_parts * rows; i += blockDim.x) state.sampled[i / rows][i % rows] = {};
+        for (int i = threadIdx.x; i < sample_parts * channels; i += blockDim.x)
+            state.sampled[i / channels][i % channels] = {};
     if (threadIdx.x == 0) state.mispredicted = 0;
 }
 

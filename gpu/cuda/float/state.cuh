@@ -14,17 +14,17 @@
 
 namespace gpuhist::cuda {
 
-/// Work of a launch: how its images are gone through.
+/// Work of a launch: the way through its images.
 struct F32Work : F32Parameters {
-    int first_digits_log2;        ///< lane replicas of the counters of first digits
-    int slots[2];                 ///< of second and third digits, that a block counts in a sweep
-    std::uint32_t digits_at;      ///< word of dynamic shared memory at which the slots of second digits begin
-    bool slots_fit;               ///< a block's shared memory has room for the Slots of all rows
-    bool wide;                    ///< all blocks write the counts, which are many
-    bool speculates;              ///< see Speculation
-    std::uint32_t listed_of_row;  ///< fours of samples that a block's speculation has room for
-    int resident_rounds;          ///< of a ResidentImage
-    std::uint32_t resident_at;    ///< where in dynamic shared memory it begins
+    int first_digits_log2;            ///< lane replicas of the counters of first digits
+    int slots[2];                     ///< of second and third digits, that a block counts in a sweep
+    std::uint32_t digits_at;          ///< word of dynamic shared memory at which the slots of second digits begin
+    bool slots_fit;                   ///< a block's shared memory has room for the Slots of all channels
+    bool wide;                        ///< all blocks write the counts, which are many
+    bool speculates;                  ///< see Speculation
+    std::uint32_t listed_of_channel;  ///< fours of samples that a block's speculation has room for
+    int resident_rounds;              ///< of a ResidentImage
+    std::uint32_t resident_at;        ///< where in dynamic shared memory it begins
 };
 
 namespace {
@@ -32,7 +32,7 @@ namespace {
 /// Sums of the powers 1 to 4, each of the lower and the upper 32 bits of its low word, and of its high word.
 using PartSums = Word[4][3];
 
-/// Extremes and non-finite samples of a row, which blocks add up in sweep 1. All is zero between images.
+/// Extremes and non-finite samples of a channel, which blocks add up in sweep 1. All is zero between images.
 struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
@@ -55,9 +55,9 @@ constexpr int digit_values = 1 << digit_bits<level>;
 template <int level>
 constexpr int digit_words = digit_values<level> + digit_values<level> / warp_lanes;
 
-/// Ranks that are located in a row: those of core::required_rank, and its median's, for the pivot.
+/// Ranks that are located in a channel: those of core::required_rank, and its median's, for the pivot.
 inline constexpr int located_ranks = core::max_ranks + 1, median = core::max_ranks;
-/// Prefixes under which a row's digits may be wanted: of its own ranks, and of the pooled row's.
+/// Prefixes under which a channel's digits may be wanted: of its own ranks, and of the pooled channel's.
 template <int C>
 constexpr int most_slots = C == 1 ? located_ranks : located_ranks + core::max_ranks;
 
@@ -67,7 +67,7 @@ struct Selection {
     std::uint32_t prefix[levels][located_ranks];  ///< keys as far as each level knows them
 };
 
-struct F32Row {
+struct F32Channel {
     Findings found;
     double pivot;
     std::int32_t exponent;
@@ -96,14 +96,14 @@ struct alignas(16) Mapping {
 };
 
 struct SpeculationState {
-    Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
-    std::uint32_t mispredicted;                        ///< a pixel is not as the sample predicts
-    std::uint32_t backoff;                             ///< images from here on without a speculation; stays
-    std::uint32_t last_backoff;                        ///< its initial value, 0 after a success; stays
+    Extremes sampled[sample_parts][core::float_channels];  ///< of the parts of a sample of the pixels
+    std::uint32_t mispredicted;                            ///< a pixel is not as the sample predicts
+    std::uint32_t backoff;                                 ///< images from here on without a speculation; stays
+    std::uint32_t last_backoff;                            ///< its initial value, 0 after a success; stays
 };
 
 struct F32State {
-    F32Row rows[core::float_rows];
+    F32Channel channels[core::float_channels];
     SpeculationState speculation;
     Mapping maps[3];
     Range equalized;        ///< the range of colors and luma
@@ -115,16 +115,16 @@ struct F32State {
 /// last block writes a result. Counts are zero between images; the rest is written before it is read.
 template <int C>
 struct Places {
-    static constexpr std::size_t rows = rows_of(C), mapped = C == 1 ? 1 : 4;
+    static constexpr std::size_t channels = measured_channels(C), mapped = C == 1 ? 1 : 4;
     static constexpr int slots(int level) { return level == 0 ? 1 : most_slots<C>; }
-    /// Counts of a level's digits, by row and slot: their bytes, and where they begin.
+    /// Counts of a level's digits, by channel and slot: their bytes, and where they begin.
     template <int level>
-    static constexpr std::size_t digit_bytes = rows * sizeof(Word) * (slots(level) * digit_words<level>);
+    static constexpr std::size_t digit_bytes = channels * sizeof(Word) * (slots(level) * digit_words<level>);
     template <int level>
     static constexpr std::size_t digits = (2 * sizeof(F32State) + 255) / 256 * 256 + (level > 0) * digit_bytes<0> +
                                           (level > 1) * digit_bytes<1> + (level > 2) * digit_bytes<2>;
     static constexpr std::size_t equalized = digits<levels>;  ///< counts of the bins to equalize by
-    static constexpr std::size_t luts = equalized + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t luts = equalized + channels * 65536 * sizeof(Word);
     static constexpr std::size_t listed = luts + mapped * 65536 * sizeof(float);  ///< see Speculation
     static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 8 : 48} << 20;
     static constexpr std::size_t counts = listed + listed_bytes;  ///< as many as there are bins
@@ -153,8 +153,8 @@ __device__ inline T fresh_copy(const T& value) {
     return result;
 }
 
-/// Facts of a row, as sweep 1 found them.
-struct RowFacts {
+/// Facts of a channel, as sweep 1 found them.
+struct ChannelFacts {
     std::uint64_t finite, rejected;  ///< valid samples, and all others of the image
     float minimum, maximum;          ///< 0 without a valid sample
 
@@ -171,7 +171,7 @@ struct Task {
     Output output;
 
     __device__ const Common& common() const { return work->common; }
-    /// Samples of a row: one per pixel that the mask includes.
+    /// Samples of a channel: one per pixel that the mask includes.
     __device__ std::int64_t samples() const {
         return image.pixels() - (work->mask.data ? static_cast<std::int64_t>(fresh_word(&state().masked)) : 0);
     }
@@ -181,16 +181,16 @@ struct Task {
         return reinterpret_cast<T*>(static_cast<char*>(work->workspace) + offset);
     }
     __device__ F32State& state() const { return place<F32State>(0)[index & 1]; }
-    __device__ F32Row& row(int row) const { return state().rows[row]; }
+    __device__ F32Channel& channel(int channel) const { return state().channels[channel]; }
     template <int level>
-    __device__ Word* digits(int row, int slot = 0) const {
+    __device__ Word* digits(int channel, int slot = 0) const {
         return place<Word>(Places<C>::template digits<level>) +
-               (row * Places<C>::slots(level) + slot) * digit_words<level>;
+               (channel * Places<C>::slots(level) + slot) * digit_words<level>;
     }
-    __device__ Word* equalized(int row) const { return place<Word>(Places<C>::equalized) + row * 65536; }
-    __device__ float* lut(int row) const { return place<float>(Places<C>::luts) + row * 65536; }
-    __device__ Word* counts(int row) const {
-        return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(row) * common().bins;
+    __device__ Word* equalized(int channel) const { return place<Word>(Places<C>::equalized) + channel * 65536; }
+    __device__ float* lut(int channel) const { return place<float>(Places<C>::luts) + channel * 65536; }
+    __device__ Word* counts(int channel) const {
+        return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(channel) * common().bins;
     }
     /// This thread's partition of the image among `blocks` blocks, this one with the given rank.
     __device__ WorkPartition partition(int rank, int blocks) const {
@@ -198,48 +198,54 @@ struct Task {
     }
     __device__ WorkPartition partition_of_grid() const { return partition(blockIdx.x, gridDim.x); }
 
-    __device__ RowFacts facts(const Extremes& found) const {
+    __device__ ChannelFacts facts(const Extremes& found) const {
         const Word not_finite = found.nan + found.positive_infinite + found.negative_infinite;
-        RowFacts facts{static_cast<std::uint64_t>(samples()) - not_finite};
+        ChannelFacts facts{static_cast<std::uint64_t>(samples()) - not_finite};
         facts.rejected = static_cast<std::uint64_t>(image.pixels()) - facts.finite;
         if (facts.finite == 0) return facts;
         facts.minimum = core::key_float(~found.complement_minimum_key);
         facts.maximum = core::key_float(found.maximum_key);
         return facts;
     }
-    __device__ RowFacts facts(int r) const { return facts(fresh_copy(static_cast<const Extremes&>(row(r).found))); }
-    /// Whether a full analysis finds order statistics of a row.
-    __device__ static bool is_ranked(int row) { return row < rows_of(C) || (C > 1 && row == core::pooled_row); }
-    /// Valid samples of a row, or of the pooled row.
+    __device__ ChannelFacts facts(int c) const {
+        return facts(fresh_copy(static_cast<const Extremes&>(channel(c).found)));
+    }
+    /// Whether a full analysis finds order statistics of a channel.
+    __device__ static bool is_ranked(int channel) {
+        return channel < measured_channels(C) || (C > 1 && channel == core::pooled_channel);
+    }
+    /// Valid samples of a channel, or of the pooled channel.
     __device__ std::uint64_t finite_samples(int index) const {
-        const bool pooled = index == core::pooled_row;
+        const bool pooled = index == core::pooled_channel;
         std::uint64_t finite = 0;
-        for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) finite += facts(r).finite;
+        for (int c = pooled ? 0 : index; c < (pooled ? 3 : index + 1); ++c) finite += facts(c).finite;
         return finite;
     }
-    /// Range of the finite extremes of rows [0, rows).
-    __device__ Range finite_range(int rows) const {
+    /// Range of the finite extremes of channels [0, channels).
+    __device__ Range finite_range(int channels) const {
         std::uint32_t low = 0, high = 0;
-        for (int r = 0; r < rows; ++r) {
-            low = max(low, fresh(row(r).found.complement_minimum_key));
-            high = max(high, fresh(row(r).found.maximum_key));
+        for (int c = 0; c < channels; ++c) {
+            low = max(low, fresh(channel(c).found.complement_minimum_key));
+            high = max(high, fresh(channel(c).found.maximum_key));
         }
         return core::found_range(high != 0, core::key_float(~low), core::key_float(high));
     }
     __device__ core::FloatBins bins() const {
-        const Range range = work->has_range ? work->range : finite_range(rows_of(C));
+        const Range range = work->has_range ? work->range : finite_range(measured_channels(C));
         return core::FloatBins(range.lower, range.upper, common().bins, !work->has_range);
     }
 };
 
-/// Calls `each(row, partition)` for this block's rows: blocks are dealt to rows in turn, and the pixels to the blocks
-/// of a row.
+/// Calls `each(channel, partition)` for this block's channels: blocks are dealt to channels in turn, and the pixels to
+/// the blocks of a channel.
 template <int C, bool Full, class Each>
-__device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) {
+__device__ inline void for_channels(const Task<C, Full>& task, int channels, Each each) {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    for (int row = block % rows; row < rows; row += blocks) {  // several only where there are fewer blocks than rows
-        const bool few = blocks < rows;
-        each(row, few ? task.partition(0, 1) : task.partition(block / rows, blocks / rows + (blocks % rows > row)));
+    for (int channel = block % channels; channel < channels;
+         channel += blocks) {  // several only where there are fewer blocks than channels
+        const bool few = blocks < channels;
+        each(channel, few ? task.partition(0, 1)
+                          : task.partition(block / channels, blocks / channels + (blocks % channels > channel)));
     }
 }
 

@@ -13,21 +13,21 @@ namespace {
 
 constexpr int values = 65536;
 
-/// Layout of a block's shared memory: `rows` rows of counts at a time, in counters of `bits` bits. Wide, from 160 KiB:
-/// two rows of colors fit, so that pixels are read half as often, and 8 bits wrap rarely enough. Other GPUs have one
-/// row of 6 bits.
+/// Layout of a block's shared memory: `channels` channels of counts at a time, in counters of `bits` bits. Wide, from
+/// 160 KiB: two channels fit, so that pixels are read half as often, and 8 bits wrap rarely enough. Other GPUs have one
+/// channel of 6 bits.
 template <int C, bool Wide>
 struct Layout {
     static constexpr bool wide = Wide;
     static constexpr int bits = Wide ? (C == 1 ? 16 : 8) : 6;
-    static constexpr int rows = Wide && C > 1 ? 2 : 1;
-    static constexpr int roles = C == 1 ? 1 : (C + rows) / rows;  ///< of channels and luma
-    static constexpr int threads = C == 1 ? 1024 : 768;           ///< colors take more registers
+    static constexpr int channels = Wide && C > 1 ? 2 : 1;
+    static constexpr int roles = C == 1 ? 1 : (C + channels) / channels;  ///< of channels and luma
+    static constexpr int threads = C == 1 ? 1024 : 768;                   ///< colors take more registers
     using Counters = PackedCounters<bits>;
     using HotBins = HotBinTable<Wide ? 5 : 4>;
     using Rings = Ring<std::uint16_t, C, C == 3 ? 1 : 2, C == 3 ? 2 : 3>;  ///< of a warp, where there is room
     static constexpr bool ringed = has_copy_engine && Wide && C > 1;
-    static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * HotBins::words;
+    static constexpr int counter_words = channels * Counters::words, words = counter_words + channels * HotBins::words;
 };
 
 /// Code of luma from codes of integers in memory order, see core::luma_code.
@@ -76,13 +76,13 @@ struct Carries {
 struct Counting {
     std::uint32_t counters, hot_bins, carried;  ///< shared addresses
     std::uint32_t rings;                        ///< likewise; 0: there are none
-    std::uint32_t* carries;                     ///< of the first row
+    std::uint32_t* carries;                     ///< of the first channel
     bool rgb;
     bool other, half;  ///< samples are f16 or s16; are f16
 };
 
-/// Accumulator of rows [First, Last) of each pixel, row C being luma; where luma is not counted, it adds luma up.
-/// Limit: fewer than 2^32 pixels per block, whose Σ luma² < 2^64.
+/// Accumulator of channels [First, Last) of each pixel, channel C being luma; where luma is not counted, it adds luma
+/// up. Limit: fewer than 2^32 pixels per block, whose Σ luma² < 2^64.
 template <int C, class L, int First, int Last, bool CountLuma, class Luma>
 struct U16Counter {
     using Pixels = Group<std::uint16_t, C>;
@@ -90,13 +90,13 @@ struct U16Counter {
     Luma luma;
     BrightnessSums sums;
 
-    template <int Row, int N, class Valid>
+    template <int channel, int N, class Valid>
     __device__ void count(const std::uint32_t (&place)[N], const Valid& valid) const {
-        constexpr int at = Row - First;
+        constexpr int at = channel - First;
         add_samples<typename L::Counters, typename L::HotBins>(
             counting.counters + at * L::Counters::words * 4, counting.hot_bins + at * L::HotBins::words * 4, place,
             valid, Carries{counting.carries + at * values, counting.carried});
-        asm volatile("" ::: "memory");  // one row after the other: together they take up registers
+        asm volatile("" ::: "memory");  // one channel after the other: together they take up registers
     }
     template <int N, class Valid>
     __device__ void accumulate_luma(std::uint32_t (&value)[N], const Valid& valid) {
@@ -110,15 +110,15 @@ struct U16Counter {
                 if (valid[p]) sums.add(value[p]);
         }
     }
-    /// Counts the channels from Row on of N pixels, whose sample i is `spread_sample(i)`.
-    template <int Row, int N, class Valid, class SpreadSample>
+    /// Counts the channels from `channel` on of N pixels, whose sample i is `spread_sample(i)`.
+    template <int channel, int N, class Valid, class SpreadSample>
     __device__ void count_channels(const Valid& valid, SpreadSample spread_sample) const {
-        if constexpr (Row < C && Row < Last) {
+        if constexpr (channel < C && channel < Last) {
             std::uint32_t place[N];
 #pragma unroll
-            for (int p = 0; p < N; ++p) place[p] = spread_sample(p * C + Row);
-            count<Row>(place, valid);
-            count_channels<Row + 1, N>(valid, spread_sample);
+            for (int p = 0; p < N; ++p) place[p] = spread_sample(p * C + channel);
+            count<channel>(place, valid);
+            count_channels<channel + 1, N>(valid, spread_sample);
         }
     }
     template <class Valid = EveryPixel>
@@ -161,8 +161,8 @@ constexpr int u16_unroll = C == 1 ? 4 : 1;
 template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed, class OfImage>
 __device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, WorkPartition partition,
                                                   Counting counting) {
-    constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
-                  last = first + L::rows < all ? first + L::rows : all;
+    constexpr int first = Role * L::channels, all = C == 1 ? 1 : C + 1,
+                  last = first + L::channels < all ? first + L::channels : all;
     const Luma luma = [&] {
         if constexpr (std::is_same_v<Luma, OtherLuma>)
             return Luma(counting.rgb, counting.half);

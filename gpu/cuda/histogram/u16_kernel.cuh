@@ -15,13 +15,15 @@ struct ImageCounts {
     std::int64_t image;
     const Word (*pages)[page_count];
 
-    __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
-    __device__ Word count(int row, int value) const { return __ldcg(counts_of(common, image, row_of(row)) + value); }
-    __device__ Word count_page(int row, int page) const { return __ldcg(&pages[row][page]); }
-    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
+    __device__ int channel_of(int channel) const { return counted_channel(channel, C, common.rgb); }
+    __device__ Word count(int channel, int value) const {
+        return __ldcg(counts_of(common, image, channel_of(channel)) + value);
+    }
+    __device__ Word count_page(int channel, int page) const { return __ldcg(&pages[channel][page]); }
+    __device__ LutNumbers numbers(const LutChannels<C>& channels) const {
         LutNumbers numbers{values - 1, 0, 0, 0, 0};
-        for (int r = rows.row; r < rows.row + (rows.together ? 3 : 1); ++r) {
-            const ChannelResult& channel = result_of(common, image)->channels[row_of(r)];
+        for (int c = channels.first; c < channels.first + (channels.together ? 3 : 1); ++c) {
+            const ChannelResult& channel = result_of(common, image)->channels[channel_of(c)];
             numbers.low = min(numbers.low, static_cast<std::uint32_t>(__ldcg(&channel.minimum)));
             numbers.high = max(numbers.high, static_cast<std::uint32_t>(__ldcg(&channel.maximum)));
             numbers.samples += __ldcg(&channel.samples);
@@ -51,10 +53,10 @@ struct U16Steps {
     using HotBins = typename L::HotBins;
     const Images& images;
     const CountParameters& p;
-    RowSums* sums;                     ///< of the image's rows, in shared memory, as the next two
+    ChannelSums* sums;                 ///< of the image's channels, in shared memory, as the next two
     core::Line<std::uint16_t>* lines;  ///< one per color, of the image that is normalized
     bool* carried;                     ///< whether any counter wrapped
-    int rows = C == 1 ? 1 : C + p.count_luma;
+    int channels = C == 1 ? 1 : C + p.count_luma;
     U16Workspace<L>& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
 
     __device__ bool alone(std::int64_t i) const { return images.image(i).pixels() <= p.alone_pixels; }
@@ -63,24 +65,24 @@ struct U16Steps {
     __device__ void do_alone(std::int64_t i) const {
         const Image image = images.image(i);
         BlockPartial<L>& partial = workspace.blocks[blockIdx.x];
-        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        if (threadIdx.x < 5) sums[threadIdx.x] = ChannelSums{};
         for (int role = 0; role < L::roles; ++role) {
             count(role, image, dealt(units(i), 0, 1), partial);
-            for (int row = role * L::rows; row < min((role + 1) * L::rows, rows); ++row) {
-                const int at = row - role * L::rows;
-                RowSums own = write_counts<C, L>(p.common, dynamic_shared + at * Counters::words,
-                                                 *carried ? partial.carries[at] : nullptr,
-                                                 counts_of(p.common, i, counted_row(row, C, p.common.rgb)));
+            for (int channel = role * L::channels; channel < min((role + 1) * L::channels, channels); ++channel) {
+                const int at = channel - role * L::channels;
+                ChannelSums own = write_counts<C, L>(p.common, dynamic_shared + at * Counters::words,
+                                                     *carried ? partial.carries[at] : nullptr,
+                                                     counts_of(p.common, i, counted_channel(channel, C, p.common.rgb)));
                 own.reduce_over_warp();
-                if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+                if (threadIdx.x % warp_lanes == 0) own.add_to(sums[channel]);
             }
             __syncthreads();  // the counters and the flag may be written again
         }
-        write_rows<C>(p, i, image.pixels(), sums);
+        write_channels<C>(p, i, image.pixels(), sums);
         __syncthreads();
         if (p.common.normalize) {
-            for (int row = 0; needs_pages(p.common.needs) && row < rows; ++row)
-                write_pages(counts_of(p.common, i, counted_row(row, C, p.common.rgb)), partial.pages[row]);
+            for (int channel = 0; needs_pages(p.common.needs) && channel < channels; ++channel)
+                write_pages(counts_of(p.common, i, counted_channel(channel, C, p.common.rgb)), partial.pages[channel]);
             __syncthreads();  // the pages, for all
             make_luts<C>(p.common, i, partial.pages, lines, 0, 1);
         }
@@ -95,7 +97,7 @@ struct U16Steps {
         const Crew crew(role, L::roles, p.count_luma);
         const int rank = crew.rank(blockIdx.x);
         BlockPartial<L>& carrier = workspace.blocks[crew.block(rank % carriers)];
-        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        if (threadIdx.x < 5) sums[threadIdx.x] = ChannelSums{};
         if (blockIdx.x == 0 && p.common.normalize)  // before any block adds to them
             for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
                 workspace.blocks[0].pages[k / page_count][k % page_count] = 0;
@@ -105,22 +107,22 @@ struct U16Steps {
         for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) to[w] = from[w];
         if (threadIdx.x != 0) return;
         if (*carried) carrier.carried = true;
-        if (C > 1 && rows == C && role == L::roles - 1) sums[C].add_to(workspace.sums[C]);
+        if (C > 1 && channels == C && role == L::roles - 1) sums[C].add_to(workspace.sums[C]);
     }
     __device__ void merge_shared(std::int64_t i, bool* last) const {
         add_up_blocks<C, L>(p, i, sums);
         if (!arrive_last(&workspace.arrived, gridDim.x, last)) return;
         if (threadIdx.x < 5) {
-            RowSums& all = workspace.sums[threadIdx.x];
+            ChannelSums& all = workspace.sums[threadIdx.x];
             sums[threadIdx.x] = {__ldcg(&all.sum),          __ldcg(&all.squares_low),
                                  __ldcg(&all.squares_high), __ldcg(&all.complement_minimum),
                                  __ldcg(&all.maximum),      __ldcg(&all.samples)};
-            all = RowSums{};
+            all = ChannelSums{};
         }
         for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
             workspace.blocks[block].carried = false;
         __syncthreads();  // the image's sums, for all
-        write_rows<C>(p, i, images.image(i).pixels(), sums);
+        write_channels<C>(p, i, images.image(i).pixels(), sums);
         __syncthreads();
         if (threadIdx.x == 0 && !p.common.normalize) publish(result_of(p.common, i));
     }
@@ -138,13 +140,13 @@ struct U16Steps {
         if (last) publish(result_of(p.common, i));
         apply(i, blockIdx.x, gridDim.x);
     }
-    /// Counts one role's rows of a partition in shared memory; luma that is not counted is added to sums[C].
+    /// Counts one role's channels of a partition in shared memory; luma that is not counted is added to sums[C].
     __device__ void count(int role, const Image& image, const WorkPartition& partition,
                           BlockPartial<L>& carrier) const {
         std::uint32_t* hot_bins = dynamic_shared + L::counter_words;
         auto* words = reinterpret_cast<uint4*>(dynamic_shared);
         for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) words[w] = uint4{};
-        for (int w = threadIdx.x; w < L::rows * HotBins::words; w += blockDim.x)
+        for (int w = threadIdx.x; w < L::channels * HotBins::words; w += blockDim.x)
             hot_bins[w] = HotBins::initial(w % HotBins::words);
         if (threadIdx.x == 0) *carried = false;
         __syncthreads();  // counters, sums and the flag, for all
@@ -164,15 +166,15 @@ struct U16Steps {
                 return NoMask{};
         }();
         BrightnessSums luma = count_role<C, L>(role, image, mask, partition, counting, p.count_luma);
-        if (C > 1 && rows == C && role == L::roles - 1) {
+        if (C > 1 && channels == C && role == L::roles - 1) {
             luma.reduce_over_warp();
             if (threadIdx.x % warp_lanes == 0)
-                RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum,
-                        0}
+                ChannelSums{
+                    luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum, 0}
                     .add_to(sums[C]);
         }
         __syncthreads();  // all samples are counted
-        for (int at = 0; at < L::rows; ++at)
+        for (int at = 0; at < L::channels; ++at)
             HotBins::template merge<Counters>(hot_bins + at * HotBins::words,
                                               counting.counters + at * Counters::words * 4,
                                               Carries{carrier.carries[at], counting.carried});
@@ -209,7 +211,7 @@ struct U16Steps {
 
 /// Kernel of all 16-bit images: counts every channel and luma, or sums luma up, and writes the normalized copy where
 /// the launch asks for it. Launch: one block per multiprocessor of whole warps, at least as many as roles; cooperative
-/// where images are shared. A block has the counters of few rows, see Layout. Small images are dealt to the blocks,
+/// where images are shared. A block has the counters of few channels, see Layout. Small images are dealt to the blocks,
 /// each alone, a role after the other. Large ones follow one by one: blocks are dealt to the roles, see Crew; the
 /// blocks of a role count the pixels together, and each leaves its counters in its partial. After a grid barrier all
 /// add up the partials, a stretch of words each, and the last to finish writes the numbers. Limit: fewer than 2^32
@@ -218,7 +220,7 @@ struct U16Steps {
 template <int C, class L, class Images, class OfImage = NoMask>
 __global__ void __launch_bounds__(L::threads, 1)
     u16_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {
-    __shared__ RowSums sums[5];
+    __shared__ ChannelSums sums[5];
     __shared__ core::Line<std::uint16_t> lines[3];
     __shared__ bool carried, last_block;
     const U16Steps<C, L, Images, OfImage> kernel{images, p, sums, lines, &carried};

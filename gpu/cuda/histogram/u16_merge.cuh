@@ -15,21 +15,21 @@ namespace {
 
 constexpr int page_count = values / page_values;
 
-/// Blocks that add up the carries of all blocks with the same rows.
+/// Blocks that add up the carries of all blocks with the same channels.
 constexpr int carriers = 8;
 
 /// Block partial: counters of one block, in device memory.
 template <class L>
 struct alignas(256) BlockPartial {
-    std::uint32_t words[L::rows][L::Counters::words];
-    std::uint32_t carries[L::rows][values];  ///< per place; zero but between counting and merging
-    Word pages[5][page_count];  ///< samples in a row's pages, for LUTs; the first block's: of a shared image
+    std::uint32_t words[L::channels][L::Counters::words];
+    std::uint32_t carries[L::channels][values];  ///< per place; zero but between counting and merging
+    Word pages[5][page_count];  ///< samples in a channel's pages, for LUTs; the first block's: of a shared image
     bool carried;               ///< whether a carry is not zero
 };
 
-/// Sums of a row over a whole image, of codes; Σ x² in parts that 64 bits hold. Of f16: the numbers of NaN, −Inf and
-/// +Inf, and the extremes of the finite samples. Zero between images.
-struct RowSums {
+/// Sums of a channel over a whole image, of codes; Σ x² in parts that 64 bits hold. Of f16: the numbers of NaN, −Inf
+/// and +Inf, and the extremes of the finite samples. Zero between images.
+struct ChannelSums {
     union {
         Word sum, nan;
     };
@@ -76,7 +76,7 @@ struct RowSums {
         samples = reduce_warp(samples, Sum{});
     }
     /// Adds to sums of several blocks or warps, in shared or device memory.
-    __device__ void add_to(RowSums& all) const {
+    __device__ void add_to(ChannelSums& all) const {
         if ((complement_minimum | sum | squares_low | squares_high) == 0) return;  // no sample
         atomicAdd(&all.samples, samples);
         atomicAdd(&all.sum, sum);
@@ -90,14 +90,14 @@ struct RowSums {
 /// Workspace, zero between launches but for the block partials' words and pages.
 template <class L>
 struct U16Workspace {
-    RowSums sums[5];
+    ChannelSums sums[5];
     std::uint32_t arrived;
     BlockPartial<L> blocks[1];  ///< one per block
 };
 
-/// Crew: the blocks of one role, which count some rows together. They are dealt to the roles in turn; to two, by the
-/// work of each, so that both keep the same pace and the second to read pixels finds them in L2. Two rows and luma's
-/// sums are as much work as two rows. Limit: 3 blocks.
+/// Crew: the blocks of one role, which count some channels together. They are dealt to the roles in turn; to two, by
+/// the work of each, so that both keep the same pace and the second to read pixels finds them in L2. Two channels and
+/// luma's sums are as much work as two channels. Limit: 3 blocks.
 class Crew {
   public:
     __device__ Crew(int role, int roles, bool count_luma)
@@ -126,9 +126,9 @@ class Crew {
     int role_, roles_, part_;
 };
 
-/// Writes the count of the samples at a place of the counters, and adds it to the row's sums.
+/// Writes the count of the samples at a place of the counters, and adds it to the channel's sums.
 template <int C>
-__device__ inline void write_count(const Common& common, std::uint32_t place, Word n, Word* counts, RowSums& sums) {
+__device__ inline void write_count(const Common& common, std::uint32_t place, Word n, Word* counts, ChannelSums& sums) {
     const std::uint32_t code = code_of_bin<std::uint16_t, C>(common, spread(place));
     counts[code] = n;
     if (common.depth == Depth::f16)
@@ -137,13 +137,13 @@ __device__ inline void write_count(const Common& common, std::uint32_t place, Wo
         sums.add(code, n);
 }
 
-/// Writes a row's counts from a block's counters and carries (null: none), and clears the carries. Returns the thread's
-/// sums.
+/// Writes a channel's counts from a block's counters and carries (null: none), and clears the carries. Returns the
+/// thread's sums.
 template <int C, class L>
-__device__ __noinline__ RowSums write_counts(const Common& common, const std::uint32_t* words, std::uint32_t* carries,
-                                             Word* counts) {
+__device__ __noinline__ ChannelSums write_counts(const Common& common, const std::uint32_t* words,
+                                                 std::uint32_t* carries, Word* counts) {
     using Counters = typename L::Counters;
-    RowSums sums{};
+    ChannelSums sums{};
     for (int w = threadIdx.x; w < static_cast<int>(Counters::words); w += blockDim.x) {
         std::uint32_t before = 0;
 #pragma unroll
@@ -163,23 +163,23 @@ __device__ __noinline__ RowSums write_counts(const Common& common, const std::ui
     return sums;
 }
 
-/// Adds up the counters of each role's blocks, and each row's sums and pages in the workspace, a chunk of words at a
-/// time, several per lane. The block's groups of threads take turns reading the blocks' counters.
+/// Adds up the counters of each role's blocks, and each channel's sums and pages in the workspace, a chunk of words at
+/// a time, several per lane. The block's groups of threads take turns reading the blocks' counters.
 template <int C, class L>
-__device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_t i, RowSums* sums) {
+__device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_t i, ChannelSums* sums) {
     using Counters = typename L::Counters;
     auto& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
-    const int rows = C == 1 ? 1 : C + p.count_luma;
+    const int channels = C == 1 ? 1 : C + p.count_luma;
     constexpr int lanes = 64, each = L::wide ? 4 : 2, per_word = Counters::per_word, chunk = lanes * each,
                   places = chunk * per_word, chunks = (Counters::words + chunk - 1) / chunk;
     static_assert(places % warp_lanes == 0);  // a warp's places lie in one page
     using Words = std::conditional_t<each == 2, uint2, uint4>;
     const int groups = blockDim.x / lanes, group = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     std::uint32_t* partial = dynamic_shared;  // groups × places; all blocks' counters together fit 32 bits
-    if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
-    for (int c = blockIdx.x; c < rows * chunks; c += gridDim.x) {
-        const int row = c / chunks, role = row / L::rows, at = row % L::rows, first = c % chunks * chunk,
-                  w = first + lane * each;
+    if (threadIdx.x < 5) sums[threadIdx.x] = ChannelSums{};
+    for (int c = blockIdx.x; c < channels * chunks; c += gridDim.x) {
+        const int channel = c / chunks, role = channel / L::channels, at = channel % L::channels,
+                  first = c % chunks * chunk, w = first + lane * each;
         const Crew crew(role, L::roles, p.count_luma);
         std::uint32_t counts[each * per_word] = {};
         if (w < static_cast<int>(Counters::words)) {
@@ -202,7 +202,7 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
         for (int k = 0; k < carriers; ++k)
             carried[k] = k < used && *static_cast<volatile bool*>(&workspace.blocks[crew.block(k)].carried);
         __syncthreads();  // every group's part is there
-        RowSums own{};
+        ChannelSums own{};
         for (int q = threadIdx.x; q < places; q += blockDim.x) {
             const std::uint32_t place = first * per_word + q;
             Word n = 0;
@@ -215,16 +215,17 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
                     n += Word{__ldcg(carries)} << L::bits;
                     if (place % per_word != 0) n -= __ldcg(carries - 1);
                 }
-                write_count<C>(p.common, place, n, counts_of(p.common, i, counted_row(row, C, p.common.rgb)), own);
+                write_count<C>(p.common, place, n, counts_of(p.common, i, counted_channel(channel, C, p.common.rgb)),
+                               own);
             }
             if (p.common.normalize) {
                 const Word of_page = reduce_warp(n, Sum{});
                 if (threadIdx.x % warp_lanes == 0 && place < Counters::places)
-                    atomicAdd(&workspace.blocks[0].pages[row][place / page_values], of_page);
+                    atomicAdd(&workspace.blocks[0].pages[channel][place / page_values], of_page);
             }
         }
         own.reduce_over_warp();
-        if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+        if (threadIdx.x % warp_lanes == 0) own.add_to(sums[channel]);
         __syncthreads();  // the parts may be written again, and the carries
         for (int q = threadIdx.x; q < places; q += blockDim.x)
 #pragma unroll
@@ -237,8 +238,8 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
     __syncwarp();
 }
 
-/// Writes the numbers of a row of f16, where −0 counts as +0. By one thread, when the row's counts are written.
-__device__ inline void write_half_row(ChannelResult& result, Word* counts, const RowSums& sums) {
+/// Writes the numbers of a channel of f16, where −0 counts as +0. By one thread, when the channel's counts are written.
+__device__ inline void write_half_channel(ChannelResult& result, Word* counts, const ChannelSums& sums) {
     constexpr std::uint32_t zero = 0x8000, minus_zero = zero - 1;
     counts[zero] = __ldcg(counts + zero) + __ldcg(counts + minus_zero);
     counts[minus_zero] = 0;
@@ -258,27 +259,27 @@ __device__ inline void write_half_row(ChannelResult& result, Word* counts, const
     result.above = sums.plus_infinite;
 }
 
-/// Writes the numbers that follow from the rows' sums.
+/// Writes the numbers that follow from the channels' sums.
 template <int C>
-__device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i, std::int64_t pixels,
-                                        const RowSums* sums) {
-    if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < rows_of(C)) {
-        const int row = threadIdx.x / warp_lanes;
-        const RowSums& s = sums[row];
-        const int to = counted_row(row, C, p.common.rgb);
+__device__ __noinline__ void write_channels(const CountParameters& p, std::int64_t i, std::int64_t pixels,
+                                            const ChannelSums* sums) {
+    if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < measured_channels(C)) {
+        const int channel = threadIdx.x / warp_lanes;
+        const ChannelSums& s = sums[channel];
+        const int to = counted_channel(channel, C, p.common.rgb);
         ChannelResult& result = result_of(p.common, i)->channels[to];
         if (p.common.depth == Depth::f16)
-            write_half_row(result, counts_of(p.common, i, to), s);
+            write_half_channel(result, counts_of(p.common, i, to), s);
         else
             write_channel(result, p.common.depth, sums[0].samples, s.sum,  // luma has as many
                           static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
                           ~s.complement_minimum, s.maximum);
     }
-    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, rows_of(C));
+    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, measured_channels(C));
     __syncwarp();
 }
 
-/// Writes the samples of each page of a row, by a block, from its counts.
+/// Writes the samples of each page of a channel, by a block, from its counts.
 __device__ inline void write_pages(const Word* counts, Word* pages) {
     const int lane = threadIdx.x % warp_lanes;
 #pragma unroll 1

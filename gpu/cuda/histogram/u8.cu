@@ -9,18 +9,18 @@ namespace {
 
 /// Kernel of a batch of equal images, dealt to the blocks in turn: each is one block's. No barrier stands between
 /// images: while the last warps write the sums of one, the others sweep the next. Counters go on counting: each thread
-/// remembers the earlier counts of its bins, modulo 2^32. Launch: any grid of batch_threads_of(rows) threads per block.
-/// `OneRow`: all_in_one_row.
+/// remembers the earlier counts of its bins, modulo 2^32. Launch: any grid of batch_threads_of(channels) threads per
+/// block. `OneRow`: all_in_one_row.
 template <int C, bool CountLuma, bool OneRow, typename O>
-__global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
-                                  batch_blocks(counted_rows<C, CountLuma>))
+__global__ void __launch_bounds__(batch_threads_of(counted_channels<C, CountLuma>),
+                                  batch_blocks(counted_channels<C, CountLuma>))
     u8_batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p) {
-    constexpr int rows = counted_rows<C, CountLuma>, threads = batch_threads_of(rows),
-                  bins_of_thread = (rows * values + threads - 1) / threads;
-    __shared__ Kept<C, O, rows, threads> kept;
-    static_assert(rows != 3 || !std::is_void_v<O> || sizeof(kept) <= 1024, "see batch_blocks");
+    constexpr int channels = counted_channels<C, CountLuma>, threads = batch_threads_of(channels),
+                  bins_of_thread = (channels * values + threads - 1) / threads;
+    __shared__ Kept<C, O, channels, threads> kept;
+    static_assert(channels != 3 || !std::is_void_v<O> || sizeof(kept) <= 1024, "see batch_blocks");
     const Common& common = p.common;
-    clear_replicas(rows * values * 32);
+    clear_replicas(channels * values * 32);
     __syncthreads();
     std::uint32_t before[bins_of_thread]{};
 #pragma unroll 1
@@ -31,20 +31,20 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
         BrightnessSums luma = count_partition<C, 32, CountLuma, OneRow, 1>(image, partition, 5, p.colors());
         if (index + gridDim.x < images.count)
             fetch_ahead<std::uint8_t, C>(images.image(index + gridDim.x), threadIdx.x);
-        if constexpr (rows == C && C > 1) keep_luma(kept, luma, narrow);
+        if constexpr (channels == C && C > 1) keep_luma(kept, luma, narrow);
         __syncthreads();
-        if constexpr (rows == C) luma = luma_part<C>(kept.warp_luma);
+        if constexpr (channels == C) luma = luma_part<C>(kept.warp_luma);
 #pragma unroll
         for (int i = 0; i < bins_of_thread; ++i) {
             const std::uint32_t bin = threadIdx.x + i * threads;
-            if (bin >= rows * values) break;
-            const std::uint32_t now = gather<rows>(bin, false), samples = now - before[i];
+            if (bin >= channels * values) break;
+            const std::uint32_t now = gather<channels>(bin, false), samples = now - before[i];
             before[i] = now;
             if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
             write_count<C>(common, index, narrow, bin, samples, kept.partial);
         }
         __syncthreads();  // the warps' parts of the sums
-        write_sums<C>(common, index, image.pixels(), image.pixels(), rows, kept.partial, luma);
+        write_sums<C>(common, index, image.pixels(), image.pixels(), channels, kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
             make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
             write_luts<C>(common, index, kept.luts);
@@ -63,8 +63,9 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
 /// Launches where at least two thirds of the blocks have an image at any time; false: nothing is launched.
 template <int C, bool CountLuma, typename O>
 bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
-    constexpr int rows = counted_rows<C, CountLuma>;
-    const LaunchConfiguration configuration{images.count, batch_threads_of(rows), shared_bytes, batch_blocks(rows)};
+    constexpr int channels = counted_channels<C, CountLuma>;
+    const LaunchConfiguration configuration{images.count, batch_threads_of(channels), shared_bytes,
+                                            batch_blocks(channels)};
     const auto kernel = all_in_one_row<std::uint8_t, C>(images) ? u8_batch_kernel<C, CountLuma, true, O>
                                                                 : u8_batch_kernel<C, CountLuma, false, O>;
     const std::int64_t blocks = std::int64_t{launch.multiprocessors} *

@@ -1,4 +1,5 @@
-// 8-bit images, accumulate: one bin per possible value of every row, counted in a block's shared memory in one sweep.
+// 8-bit images, accumulate: one bin per possible value of every channel, counted in a block's shared memory in one
+// sweep.
 #pragma once
 
 #include "core/luma.hpp"
@@ -13,39 +14,39 @@ namespace {
 constexpr int values = 256;
 
 template <int C, bool CountLuma>
-constexpr int counted_rows = C > 1 && CountLuma ? C + 1 : C;
+constexpr int counted_channels = C > 1 && CountLuma ? C + 1 : C;
 
 // Lane replicas: copies of each bin side by side in a block's shared memory, usually 32. A lane adds to its own, so
-// that no two lanes of a warp meet in a bank. With 32 replicas two rows share 64 KiB: bin b of both begins at 256 b and
-// takes 128 bytes in each. So one byte permutation makes a counter's address, which has the sample in its second byte
-// and the lane in its first. A single row takes 128 bytes per bin.
-template <int rows>
-constexpr bool shares_space(int row) {
-    return (row | 1) < rows;
+// that no two lanes of a warp meet in a bank. With 32 replicas two channels share 64 KiB: bin b of both begins at 256 b
+// and takes 128 bytes in each. So one byte permutation makes a counter's address, which has the sample in its second
+// byte and the lane in its first. A single channel takes 128 bytes per bin.
+template <int channels>
+constexpr bool shares_space(int channel) {
+    return (channel | 1) < channels;
 }
 /// First of a bin's 32 replicas, counted in words.
-template <int rows>
-__host__ __device__ constexpr int first_replica(int row, int value) {
+template <int channels>
+__host__ __device__ constexpr int first_replica(int channel, int value) {
     constexpr int words_of_two = 2 * values * 32;
-    return row / 2 * words_of_two + (shares_space<rows>(row) ? value * 64 + row % 2 * 32 : value * 32);
+    return channel / 2 * words_of_two + (shares_space<channels>(channel) ? value * 64 + channel % 2 * 32 : value * 32);
 }
 
 /// Accumulator of pixels into lane replicas. `Replicas`: their number as a constant where it is 32; 0: `1 <<
 /// replicas_log2`.
 template <int C, int Replicas, bool CountLuma>
 struct U8Counter {
-    static constexpr int rows = counted_rows<C, CountLuma>;
+    static constexpr int channels = counted_channels<C, CountLuma>;
     static constexpr bool sums_luma = C > 1 && !CountLuma;
-    /// Whether a row's samples are handled as addresses: 256 times as large, and the lane's place added.
-    template <int row>
-    static constexpr bool as_address = Replicas == 32 && shares_space<rows>(row);
+    /// Whether a channel's samples are handled as addresses: 256 times as large, and the lane's place added.
+    template <int channel>
+    static constexpr bool as_address = Replicas == 32 && shares_space<channels>(channel);
     /// core::luma is the uppermost byte of 2^9 times the sum that it shifts.
     static constexpr std::uint32_t luma_scale = 1u << 9, half = luma_scale << 14;
-    static constexpr std::uint32_t bias = 128;  ///< so that no row's place is 0, see `accumulate`
+    static constexpr std::uint32_t bias = 128;  ///< so that no channel's place is 0, see `accumulate`
 
     std::uint32_t base;     ///< shared address of all replicas, less `bias`
     std::uint32_t lane;     ///< this lane's place among a bin's replicas, in bytes
-    std::uint32_t replica;  ///< shared address of this lane's replica of bin 0 of row 0
+    std::uint32_t replica;  ///< shared address of this lane's replica of bin 0 of channel 0
     int replicas_log2;
     std::uint32_t first, green, last;  ///< factors of a pixel's colors, in memory order, as they are handled
     std::uint32_t rest;                ///< added to the sum of their products
@@ -69,20 +70,21 @@ struct U8Counter {
         return as_address<c> ? luma_scale / 256 * weight : luma_scale * weight;
     }
 
-    template <int row>
+    template <int channel>
     __device__ void count(std::uint32_t sample) const {
-        constexpr std::uint32_t place = first_replica<rows>(row, 0) * 4;
-        if constexpr (as_address<row>)
+        constexpr std::uint32_t place = first_replica<channels>(channel, 0) * 4;
+        if constexpr (as_address<channel>)
             shared_increment(base + (bias + place) + sample);
         else if constexpr (Replicas == 32)
             shared_increment(replica + place + sample * 128);
         else
-            shared_increment(replica + ((row * values + sample) << (replicas_log2 + 2)));
+            shared_increment(replica + ((channel * values + sample) << (replicas_log2 + 2)));
     }
-    /// Byte `at` of a word, as a sample of the row is handled: lane, sample, 0, 0 from the lowest byte up; or alone.
-    template <int row>
+    /// Byte `at` of a word, as a sample of the channel is handled: lane, sample, 0, 0 from the lowest byte up; or
+    /// alone.
+    template <int channel>
     __device__ std::uint32_t sample_of(std::uint32_t word, int at) const {
-        return as_address<row> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
+        return as_address<channel> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
     }
     /// Luma of four pixels, where it is not counted. `valid`: a byte per pixel, ones where it is valid; excluded pixels
     /// are black.
@@ -98,10 +100,10 @@ struct U8Counter {
     /// Takes back excluded pixels, which were counted as black ones.
     __device__ void take_back(int pixels) const {
 #pragma unroll
-        for (int row = 0; row < rows; ++row) {
+        for (int channel = 0; channel < channels; ++channel) {
             const std::uint32_t place = Replicas == 32
-                                            ? first_replica<rows>(row, 0) * 4
-                                            : static_cast<std::uint32_t>(row * values) << (replicas_log2 + 2);
+                                            ? first_replica<channels>(channel, 0) * 4
+                                            : static_cast<std::uint32_t>(channel * values) << (replicas_log2 + 2);
             shared_add(replica + place, 0u - static_cast<std::uint32_t>(pixels));
         }
     }
@@ -153,7 +155,7 @@ struct U8Counter {
         if constexpr (C > 1) g.flip(flip);
         if constexpr (!Valid::every) g.blacken(valid.bytes);
         // Base and lane, as if they changed each time. Otherwise the compiler finds the lane out anew each time, keeps
-        // each row's address in a register and adds it to every sample. So the base, the same for all lanes, and a
+        // each channel's address in a register and adds it to every sample. So the base, the same for all lanes, and a
         // place other than 0 are part of the address that the increment itself takes.
         asm volatile("" : "+r"(base), "+r"(lane));
 #pragma unroll

@@ -11,12 +11,12 @@ namespace {
 
 /// Writes the result of a single image from the total of all blocks.
 template <int C, typename O>
-__device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int rows, const Total<C>& total,
-                                            Kept<C, O>& kept) {
+__device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int channels,
+                                            const Total<C>& total, Kept<C, O>& kept) {
     const BrightnessSums luma = luma_part<C>(total.luma);
-    write_counts<C>(common, 0, pixels, rows, kept.partial, [&](std::uint32_t bin) { return counted(total, bin); });
+    write_counts<C>(common, 0, pixels, channels, kept.partial, [&](std::uint32_t bin) { return counted(total, bin); });
     __syncthreads();  // the warps' parts of the sums
-    write_sums<C>(common, 0, pixels, pixels, rows, kept.partial, luma);
+    write_sums<C>(common, 0, pixels, pixels, channels, kept.partial, luma);
     __syncthreads();
     if (threadIdx.x == 0) publish(result_of(common, 0));
 }
@@ -31,18 +31,18 @@ template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     u8_image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
                     const __grid_constant__ CountParameters p) {
-    constexpr int rows = counted_rows<C, CountLuma>;
+    constexpr int channels = counted_channels<C, CountLuma>;
     constexpr bool sums_luma = C > 1 && !CountLuma, normalize = !std::is_void_v<O>;
     __shared__ Kept<C, O> kept;
     const Common& common = p.common;
 
     // Initialize.
-    const ResidentImage<std::uint8_t, C> resident(image, shared_address(dynamic_shared + rows * values * 32),
+    const ResidentImage<std::uint8_t, C> resident(image, shared_address(dynamic_shared + channels * values * 32),
                                                   std::is_void_v<O> ? 0 : p.resident_rounds);
     resident.begin();
     auto& workspace = *static_cast<U8Workspace<C>*>(p.workspace);
     auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
-    clear_replicas(rows * values * 32);
+    clear_replicas(channels * values * 32);
     __syncthreads();
     if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
 
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     // Merge.
     Total<C>& total = workspace.totals[kept.launch % 2];
 #pragma unroll 1
-    for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
-        const std::uint32_t samples = gather<rows>(bin, false);
+    for (std::uint32_t bin = threadIdx.x; bin < channels * values; bin += blockDim.x) {
+        const std::uint32_t samples = gather<channels>(bin, false);
         const Word pair = samples | Word{__shfl_down_sync(0xFFFFFFFFu, samples, 1)} << 32;
         if (bin % 2 == 0 && pair != 0) atomicAdd(&total.pairs[bin / 2], pair);
     }
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         if (threadIdx.x == 0) *generation = kept.launch + 1;  // behind arrive_last's fence
         Total<C>& next = workspace.totals[(kept.launch + 1) % 2];
 #pragma unroll 1
-        for (int i = threadIdx.x; i < rows_of(C) * values / 2; i += blockDim.x) next.pairs[i] = 0;
+        for (int i = threadIdx.x; i < measured_channels(C) * values / 2; i += blockDim.x) next.pairs[i] = 0;
         if (threadIdx.x == 0) next.luma = BrightnessSums{};
     }
 
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         }
         __syncthreads();
         const bool narrow = is_narrow(image.pixels());
-        for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+        for (std::uint32_t bin = threadIdx.x; bin < channels * values; bin += blockDim.x) {
             const Word samples = counted(total, bin);
             kept.counts[bin] = samples;
             sum_up(narrow, bin, bin % values, samples, kept.partial);
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     } else if (!last) {
         return;
     }
-    complete_image<C>(common, image.pixels(), rows, total, kept);
+    complete_image<C>(common, image.pixels(), channels, total, kept);
 }
 
 template <int C, bool CountLuma, typename O>

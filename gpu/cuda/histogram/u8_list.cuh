@@ -73,23 +73,23 @@ struct BlockOfImages {
     const CountParameters& p;
     Kept<C, O>& kept;
 
-    __device__ int rows() const { return C == 1 ? 1 : C + p.count_luma; }
+    __device__ int channels() const { return C == 1 ? 1 : C + p.count_luma; }
     __device__ Meeting<C>& meeting_of(const ImagePart& part) const {
         return static_cast<U8Workspace<C>*>(p.workspace)->meetings[part.first_block];
     }
 
     /// Counts a partition. Ends in a barrier: the replicas hold all.
     __device__ void count(const Image& image, const WorkPartition& partition) const {
-        if (rows() > C) {
-            count_rows<C != 1>(image, partition);
+        if (channels() > C) {
+            count_channels<C != 1>(image, partition);
         } else {
-            const auto luma = count_rows<false>(image, partition);
+            const auto luma = count_channels<false>(image, partition);
             if constexpr (C > 1) keep_luma(kept, luma);
         }
         __syncthreads();
     }
     template <bool CountLuma>
-    __device__ BrightnessSums count_rows(const Image& image, const WorkPartition& partition) const {
+    __device__ BrightnessSums count_channels(const Image& image, const WorkPartition& partition) const {
         if constexpr (masked)
             return count_masked<C, CountLuma>(image, p.mask, partition, p.replicas_log2, p.colors());
         else
@@ -99,7 +99,7 @@ struct BlockOfImages {
     template <class Counted>
     __device__ void complete(std::int64_t index, const BrightnessSums& luma, Counted counted) const {
         const std::int64_t pixels = images.image(index).pixels();
-        write_counts<C>(p.common, index, pixels, rows(), kept.partial, [&](std::uint32_t bin) {
+        write_counts<C>(p.common, index, pixels, channels(), kept.partial, [&](std::uint32_t bin) {
             const Word samples = counted(bin);
             if (masked && bin < values) {  // a warp has neighboring bins
                 const Word of_warp = reduce_warp(samples, Sum{});
@@ -110,8 +110,8 @@ struct BlockOfImages {
         });
         __syncthreads();  // the warps' parts of the sums
         Word samples = masked ? 0 : pixels;
-        for (int warp = 0; masked && warp < warps_of_row; ++warp) samples += kept.samples[warp];
-        write_sums<C>(p.common, index, pixels, static_cast<std::int64_t>(samples), rows(), kept.partial, luma);
+        for (int warp = 0; masked && warp < warps_of_channel; ++warp) samples += kept.samples[warp];
+        write_sums<C>(p.common, index, pixels, static_cast<std::int64_t>(samples), channels(), kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
             make_luts<C>(p.common.normalization, {kept.counts, kept.partial, pixels}, kept.luts);
             write_luts<C>(p.common, index, kept.luts);
@@ -122,7 +122,7 @@ struct BlockOfImages {
         const std::int64_t units = images.units_before(index + 1) - images.units_before(index);
         count(images.image(index), {threadIdx.x, units, blockDim.x});
         complete(index, luma_part<C>(kept.warp_luma),
-                 [&](std::uint32_t bin) { return gather_any<C>(bin, rows(), p.replicas_log2); });
+                 [&](std::uint32_t bin) { return gather_any<C>(bin, channels(), p.replicas_log2); });
     }
     /// Analyzes a part of an image. Returns the meeting's generation before this block arrived.
     __device__ __noinline__ std::uint32_t analyze_shared(const ImagePart part) const {
@@ -130,10 +130,10 @@ struct BlockOfImages {
         __syncthreads();  // the sums of the image before are written
         count(images.image(part.image), part.partition());
 #pragma unroll 1
-        for (std::uint32_t bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
-            if (const Word samples = gather_any<C>(bin, rows(), p.replicas_log2))
+        for (std::uint32_t bin = threadIdx.x; bin < channels() * values; bin += blockDim.x)
+            if (const Word samples = gather_any<C>(bin, channels(), p.replicas_log2))
                 global_add(&meeting.counts[bin], samples);
-        if (C > 1 && rows() == C) add_luma(kept.warp_luma, meeting.luma);
+        if (C > 1 && channels() == C) add_luma(kept.warp_luma, meeting.luma);
         const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
         if (!arrive_last(&meeting.arrived, part.blocks, &kept.completes)) return generation;
         complete(part.image, luma_part<C>(meeting.luma), [&](std::uint32_t bin) {
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O, OfImage>)
     __shared__ Kept<C, O> kept;
     const BlockOfImages<C, O, Images, OfImage> block{images, p, kept};
     const BlockPartition<Images> parts(images, blockIdx.x, gridDim.x);
-    clear_replicas(block.rows() * values << p.replicas_log2);
+    clear_replicas(block.channels() * values << p.replicas_log2);
     __syncthreads();
     const int end = parts.count();
     const bool first_shared = !parts[0].whole(), last_shared = end > 1 && !parts[end - 1].whole();

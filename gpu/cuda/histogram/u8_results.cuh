@@ -11,10 +11,10 @@ namespace gpuhist::cuda {
 namespace {
 
 /// Count of a bin over a block's 32 replicas, which are zero afterwards if `clear`.
-template <int rows>
+template <int channels>
 __device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
     constexpr std::uint32_t quads = 8;
-    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_replica<rows>(bin / values, bin % values));
+    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_replica<channels>(bin / values, bin % values));
     uint4 quad[quads];
     auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbors use other banks
 #pragma unroll
@@ -29,8 +29,8 @@ __device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
 }
 /// Count of a bin over `1 << replicas_log2` replicas, which are zero afterwards.
 template <int C>
-__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int replicas_log2) {
-    if (replicas_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
+__device__ inline std::uint32_t gather_any(std::uint32_t bin, int channels, int replicas_log2) {
+    if (replicas_log2 == 5) return channels == C ? gather<C>(bin, true) : gather<counted_channels<C, true>>(bin, true);
     std::uint32_t sum = 0;
     for (std::uint32_t i = bin << replicas_log2; i < (bin + 1) << replicas_log2; ++i) {
         sum += dynamic_shared[i];
@@ -42,7 +42,7 @@ __device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int repl
 /// Sums of an image over its blocks, where it has several. Zero but for `generation` in between.
 template <int C>
 struct Meeting {
-    Word counts[rows_of(C) * values];
+    Word counts[measured_channels(C) * values];
     BrightnessSums luma;       ///< where it is not counted
     std::uint32_t arrived;     ///< blocks that have added their counts
     std::uint32_t generation;  ///< grows when an image's result is complete
@@ -51,7 +51,7 @@ struct Meeting {
 /// Sums of all blocks over a single image: two counts under 2^32 in each word.
 template <int C>
 struct Total {
-    Word pairs[rows_of(C) * values / 2];
+    Word pairs[measured_channels(C) * values / 2];
     BrightnessSums luma;
 };
 
@@ -69,40 +69,41 @@ struct U8Workspace {
     Meeting<C> meetings[1];    ///< one per block
 };
 
-constexpr int warps_of_row = values / warp_lanes;
+constexpr int warps_of_channel = values / warp_lanes;
 
-/// Part of all rows' sums that this thread sees to, or negative: the last lanes of a block have the least else to do.
+/// Part of all channels' sums that this thread sees to, or negative: the last lanes of a block have the least else to
+/// do.
 template <int C>
 __device__ inline int part_of_thread() {
-    constexpr int lanes = (rows_of(C) * warps_of_row + warp_lanes - 1) / warp_lanes * warp_lanes;
+    constexpr int lanes = (measured_channels(C) * warps_of_channel + warp_lanes - 1) / warp_lanes * warp_lanes;
     return static_cast<int>(threadIdx.x) + lanes - static_cast<int>(blockDim.x);
 }
 /// Sums of luma that is not counted, from this block's warps.
 __device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma, int part) {
     BrightnessSums sums{};
 #pragma unroll
-    for (int warp = 0; warp < warp_lanes; warp += warps_of_row)
+    for (int warp = 0; warp < warp_lanes; warp += warps_of_channel)
         if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
     return sums;
 }
 /// Part of these sums, or of the sums of all blocks, for this thread, see write_sums.
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
-    const int part = part_of_thread<C>() - C * warps_of_row;
+    const int part = part_of_thread<C>() - C * warps_of_channel;
     if (C == 1 || part < 0) return {};
-    return found_by_warps(warp_luma, part % warps_of_row);
+    return found_by_warps(warp_luma, part % warps_of_channel);
 }
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums& all) {
-    if (C == 1 || part_of_thread<C>() != C * warps_of_row) return {};
+    if (C == 1 || part_of_thread<C>() != C * warps_of_channel) return {};
     return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
 }
 /// Adds the block's sums to the image's, by its last warp.
 __device__ inline void add_luma(const BrightnessSums* warp_luma, BrightnessSums& all) {
     if (threadIdx.x < blockDim.x - warp_lanes) return;
     const int lane = threadIdx.x % warp_lanes;
-    BrightnessSums sums = found_by_warps(warp_luma, lane % warps_of_row);
-    sums.reduce_over_lanes<warps_of_row>();
+    BrightnessSums sums = found_by_warps(warp_luma, lane % warps_of_channel);
+    sums.reduce_over_lanes<warps_of_channel>();
     if (lane != 0 || sums.complement_minimum == 0) return;
     global_add(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
     global_add(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
@@ -116,7 +117,7 @@ __device__ inline bool is_narrow(std::int64_t pixels) {
     return pixels <= most;
 }
 
-/// Sums up a warp's part of a row: each lane has the next bin, and its code. `narrow`: see is_narrow.
+/// Sums up a warp's part of a channel: each lane has the next bin, and its code. `narrow`: see is_narrow.
 __device__ inline void sum_up(bool narrow, std::uint32_t bin, std::uint32_t code, Word samples,
                               BrightnessSums* partial) {
     BrightnessSums sums{};
@@ -128,46 +129,46 @@ template <int C>
 __device__ inline void write_count(const Common& common, std::int64_t index, bool narrow, std::uint32_t bin,
                                    Word samples, BrightnessSums* partial) {
     const std::uint32_t code = code_of_bin<std::uint8_t, C>(common, bin % values);
-    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[code] = samples;
+    counts_of(common, index, counted_channel(static_cast<int>(bin / values), C, common.rgb))[code] = samples;
     sum_up(narrow, bin, code, samples, partial);
 }
-/// Writes an image's counts: `count(bin)` of every row's values.
+/// Writes an image's counts: `count(bin)` of every channel's values.
 template <int C, class Count>
-__device__ inline void write_counts(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
+__device__ inline void write_counts(const Common& common, std::int64_t index, std::int64_t pixels, int channels,
                                     BrightnessSums* partial, Count count) {
     const bool narrow = is_narrow(pixels);
 #pragma unroll 1
-    for (std::uint32_t bin = threadIdx.x; bin < static_cast<std::uint32_t>(rows * values); bin += blockDim.x)
+    for (std::uint32_t bin = threadIdx.x; bin < static_cast<std::uint32_t>(channels * values); bin += blockDim.x)
         write_count<C>(common, index, narrow, bin, count(bin), partial);
 }
 
 /// Writes the results of the sums of `write_counts`, a barrier later, and of this thread's part of uncounted luma.
-/// `samples`: valid ones of a row.
+/// `samples`: valid ones of a channel.
 template <int C>
 __device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, std::int64_t samples,
-                                  int rows, const BrightnessSums* partial, const BrightnessSums& luma) {
-    const int part = part_of_thread<C>(), row = part / warps_of_row;
-    if (threadIdx.x == 0) write_header(common, index, pixels, rows_of(C));
+                                  int channels, const BrightnessSums* partial, const BrightnessSums& luma) {
+    const int part = part_of_thread<C>(), channel = part / warps_of_channel;
+    if (threadIdx.x == 0) write_header(common, index, pixels, measured_channels(C));
     if (part < 0) return;
-    BrightnessSums sums = row < rows ? partial[part] : luma;
-    sums.template reduce_over_lanes<warps_of_row>();
-    if (part % warps_of_row == 0 && row < rows_of(C))
-        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], common.depth, samples,
-                      sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
+    BrightnessSums sums = channel < channels ? partial[part] : luma;
+    sums.template reduce_over_lanes<warps_of_channel>();
+    if (part % warps_of_channel == 0 && channel < measured_channels(C))
+        write_channel(result_of(common, index)->channels[counted_channel(channel, C, common.rgb)], common.depth,
+                      samples, sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
 }
 
-/// Counts of an image in shared memory, and the parts of its rows' sums, as build_luts asks for them.
+/// Counts of an image in shared memory, and the parts of its channels' sums, as build_luts asks for them.
 template <int C>
 struct BlockCounts {
     const Word* counts;
     const BrightnessSums* partial;
-    std::int64_t samples;  ///< of a row
+    std::int64_t samples;  ///< of a channel
 
-    __device__ Word count(int row, int value) const { return counts[row * values + value]; }
-    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
-        const int lane = threadIdx.x % warp_lanes, together = rows.together ? 3 : 1;
+    __device__ Word count(int channel, int value) const { return counts[channel * values + value]; }
+    __device__ LutNumbers numbers(const LutChannels<C>& channels) const {
+        const int lane = threadIdx.x % warp_lanes, together = channels.together ? 3 : 1;
         BrightnessSums sums{};
-        if (lane < together * warps_of_row) sums = partial[rows.row * warps_of_row + lane];
+        if (lane < together * warps_of_channel) sums = partial[channels.first * warps_of_channel + lane];
         sums.reduce_over_warp();
         return {~sums.complement_minimum, sums.maximum, static_cast<std::uint64_t>(together * samples), sums.sum,
                 sums.squares};
@@ -223,12 +224,12 @@ __device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& l
 }
 
 /// Shared memory of a block beside its replicas; counts and LUTs only where there is a normalized copy.
-template <int C, typename O, int Rows = rows_of(C), int Threads = block_threads>
+template <int C, typename O, int Channels = measured_channels(C), int Threads = block_threads>
 struct alignas(dynamic_alignment) Kept {
-    BrightnessSums partial[Rows * warps_of_row];
-    Word samples[warps_of_row];                                   ///< of the first row, where there is a mask
+    BrightnessSums partial[Channels * warps_of_channel];
+    Word samples[warps_of_channel];                               ///< of the first channel, where there is a mask
     BrightnessSums warp_luma[C == 1 ? 1 : Threads / warp_lanes];  ///< of colors
-    Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
+    Word counts[std::is_void_v<O> ? 1 : measured_channels(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, BlockLuts<C, O>> luts;
     std::uint32_t launch;
     bool completes;  ///< the result is this block's to write

@@ -1,6 +1,8 @@
 #include "cuda/host/analyzer.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -13,6 +15,7 @@
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
+#include "normalize/depths.hpp"
 #include "plan/float_details.hpp"
 #include "plan/plan.hpp"
 #include "rules/rules.hpp"
@@ -20,7 +23,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Counts in a row of a result.
+/// Counts in a channel of a result.
 std::uint32_t bins_of(Depth depth, std::uint32_t requested) {
     return traits_of(depth).values != 0 ? traits_of(depth).values : requested;
 }
@@ -108,8 +111,8 @@ bool makes_copies(const StreamPlan& plan) {
     return plan.normalize && plan::stream_abilities.copies.has(plan.depth);
 }
 
-/// Memory behind an analyzer's workspace for what takes several launches: results that others are made of, where the
-/// plan may need them, and images whose samples are sorted into classes.
+/// Memory after the workspace of an analyzer, for work in several launches: intermediate results, if the plan may need
+/// them, and masks or copies of images with excluded samples.
 struct StepsMemory {
     std::uint32_t* arrived = nullptr;
     char *found = nullptr, *found_luma = nullptr;  ///< a result each
@@ -151,13 +154,26 @@ std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
 ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageView& image,
                      const MutableImageView* output, bool has_alpha) {
     const Normalization& normalization = common.normalization;
+    const Depth depth = normalized_depth(common.depth, normalization.mode);
+    const bool converted = depth != common.depth, filled = normalization.fill.has_value();
+    const bool named = std::any_of(rules.rules, rules.rules + ClassRules::most_rules,
+                                   [](const ClassRules::Rule& rule) { return rule.nan || rule.first < rule.last; });
+    const auto bits = [&](double value) {
+        return traits_of(depth).floating ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                         : static_cast<std::uint32_t>(value);
+    };
+    const double nothing = traits_of(depth).floating ? std::numeric_limits<double>::quiet_NaN() : 0;
     return {common,
             rules,
             image_of(image, output),
             {image.mask, image.mask_row_bytes},
             output ? Output{output->data, output->row_bytes} : Output{},
             has_alpha,
-            normalization.valid_only || normalized_depth(common.depth, normalization.mode) != common.depth};
+            normalization.valid_only || converted || named,
+            normalization.valid_only,
+            filled,
+            bits(normalization.fill.value_or(nothing)),
+            bits(normalization.fill.value_or(0))};
 }
 /// Enqueues the tables of u8 or u16, from the counts of the result, and the copy by them.
 void launch_by_luts(const ValidCopy& copy, int channels, std::uint32_t each, std::uint32_t* arrived,
@@ -187,7 +203,7 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
     if (floating)
         layout.details_offset = append(core::float_details_bytes(core::RankRequest::groups(request.percentiles)));
-    layout.counts_offset = append(std::size_t(rows_of(channels)) * values * sizeof(std::uint64_t));
+    layout.counts_offset = append(std::size_t(measured_channels(channels)) * values * sizeof(std::uint64_t));
     if (normalization && !floating)
         layout.tables_offset = append((channels == 1 || normalization->joint ? 1u : 3u) * values *
                                       sample_bytes(normalized_depth(depth, normalization->mode)));
@@ -243,10 +259,11 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
             throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
         if (rules::weighs(request)) {
-            // Σα · Σαx² of the rows that a copy has one table of fits 128 bits, and Σαx 64.
+            // Σα · Σαx² of the channels that a copy has one table of fits 128 bits, and Σαx 64.
             if (sample_bytes(image.depth) > 1 && image.pixels() > most_weighted_pixels)
-                throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: of samples of " +
-                                      to_string(image.depth) + " in device memory at most 2^30 are weighted");
+                throw InvalidArgument("image of " + std::to_string(image.pixels()) +
+                                      " pixels: in device memory, at most 2^30 pixels of " + to_string(image.depth) +
+                                      " can be weighted");
             if (plan_.classified_pixels == 0)
                 throw InvalidArgument(
                     "samples weighted by alpha: the analyzer was planned for no request that has a Validity "
@@ -275,6 +292,8 @@ Common Analyzer::common(const ImageView& like, const AnalysisRequest& request, c
     common.normalize = normalization != nullptr;
     if (normalization) common.normalization = *normalization;
     if (normalization) common.needs = traits_of(normalization->mode).needs;
+    if (normalization)
+        common.levels = core::levels_of(normalized_depth(plan_.depth, normalization->mode), normalization->fill);
     return common;
 }
 
@@ -299,8 +318,8 @@ void Analyzer::launch(const Images& images, const ImageView& like, const Analysi
 }
 
 void Analyzer::load_kernels() {
-    // Which kernel is launched follows from the number of images, whether each is one row or has a mask, and from what
-    // is asked. Copies of images with excluded samples are the work of kernels of their own.
+    // The number of images, their rows and masks, and the request choose the kernel. Copies of images with excluded
+    // samples have kernels of their own.
     const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
     ImageView masked;
     masked.mask = static_cast<const std::uint8_t*>(workspace_);
@@ -413,9 +432,9 @@ void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* 
     p.mask = {image.mask, image.mask_row_bytes};
     p.rules = class_rules(rules, image.channels);
     p.luma_bits = bits_of(rules.nodata_any() ? rules::PixelsOf::all : rules::PixelsOf::colors, p.rules);
-    p.rows = rows_of(image.channels);
+    p.channel_count = measured_channels(image.channels);
     if (rules.has_alpha())
-        p.rows = rows_of(image.samples == Samples::gray_alpha && !normalization ? 1 : 3);
+        p.channel_count = measured_channels(image.samples == Samples::gray_alpha && !normalization ? 1 : 3);
     else
         p.opaque = rules::weight_of_opaque(image.depth, *request.validity);
     p.counts = reinterpret_cast<Word*>(memory.found);
@@ -423,13 +442,20 @@ void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* 
     p.arrived = memory.arrived;
     if (!launch.only_loads) {
         GPUHIST_CUDA(cudaMemsetAsync(p.sums, 0, sizeof *p.sums, stream));
-        GPUHIST_CUDA(
-            cudaMemsetAsync(p.counts, 0, static_cast<std::size_t>(p.rows) * p.common.bins * sizeof *p.counts, stream));
+        GPUHIST_CUDA(cudaMemsetAsync(
+            p.counts, 0, static_cast<std::size_t>(p.channel_count) * p.common.bins * sizeof *p.counts, stream));
     }
     launch_weights(p, launch);
     if (!normalization) return;
     launch_by_luts(valid_copy(p.common, p.rules, image, output, rules.has_alpha()), plan_.channels,
                    p.opaque ? p.opaque : 1, memory.arrived, launch);
+}
+
+/// Verdict on a normalization, or none: whether tables leave a level out, which the launches of an analysis do not
+/// know.
+bool Analyzer::reserves_level(const Normalization* normalization) const {
+    return normalization && normalization->fill &&
+           !traits_of(normalized_depth(plan_.depth, normalization->mode)).floating;
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
@@ -440,8 +466,9 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
     const auto in_steps = [&](std::int64_t i) {
         enqueue_in_steps(views.images[i], views.output(i), request, normalization, result_of(i), stream);
     };
-    for (std::int64_t i = 0; request.validity && i < views.count; ++i) in_steps(i);
-    if (request.validity) return;
+    const bool stepwise = request.validity || reserves_level(normalization);
+    for (std::int64_t i = 0; stepwise && i < views.count; ++i) in_steps(i);
+    if (stepwise) return;
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
         const ImageView& like = views.images[first];
         if (normalization && like.mask) return in_steps(first);  // which is alone
@@ -460,7 +487,7 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
                                   std::to_string(batch.images));
     }
     auto* const to = static_cast<char*>(results);
-    if (!batch.first.mask && !request.validity)
+    if (!batch.first.mask && !request.validity && !reserves_level(normalization))
         return launch(tensor_of(batch, output), batch.first, request, common(batch.first, request, normalization, to),
                       stream);
     const std::size_t bytes = layout(request, normalization).bytes;

@@ -1,5 +1,5 @@
-// Analyzer: the host side of every launch, checks views against the plan and tells the kernels what is asked. The
-// engine and the stream-level API both stand on it; they validate what they are handed.
+// Analyzer: the host side of every launch. It checks views against the plan and passes the request to the kernels. The
+// engine and the stream-level API use it, and validate their arguments before.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,12 @@ std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Checks that an image is what an analyzer was planned for, and where results go: throw InvalidArgument.
+/// Check that an image fits the plan of an analyzer, and where results go. Throw InvalidArgument.
 void require_planned(const ImageView& image, int channels, Depth depth);
 void require_results(const void* results);
 
-/// Checks how the images of a batch lie, the first of which is valid: throws InvalidArgument, naming `what` it is.
+/// Checks the distances between the images of a batch, whose first image is valid. Throws InvalidArgument, which names
+/// the batch by `what`.
 void validate(const BatchView& batch, const char* what);
 
 /// Analyzer of images of one type, with one workspace. The plan's GPU must be current in every call.
@@ -45,18 +46,19 @@ class Analyzer {
                  const Normalization* normalization, void* results, cudaStream_t stream);
 
   private:
-    /// Enqueues what several launches do of one valid view: its analysis by a request that has a Validity; or a copy,
-    /// too, where that or a mask excludes samples. Null: no copy.
+    /// Enqueues the work on one valid view that takes several launches: its analysis by a request with a Validity, or
+    /// also a copy if that or a mask excludes samples. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
     /// Enqueues the same by a request that weighs samples.
     void enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
+    bool reserves_level(const Normalization* normalization) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     /// Parameters that launches have in common, for images as `like`.
     Common common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,
                   char* results) const;
-    /// Launches what is asked of `images`, all as `like` but for size and place, whose mask is theirs.
+    /// Launches the analysis of `images`, which differ from `like` only in size and place, and have its mask.
     template <class Images>
     void launch(const Images& images, const ImageView& like, const AnalysisRequest& request, const Common& common,
                 cudaStream_t stream) const;

@@ -67,7 +67,7 @@ ImageView with_mask(ImageView image, const void* mask) {
 
 namespace {
 
-/// Classifier of images in the memory of a GPU, where what it makes lies too.
+/// Classifier of images in GPU memory, where its masks and copies are too.
 class DeviceClassifier final : public plan::Classifier {
   public:
     explicit DeviceClassifier(int gpu) : gpu_(gpu) {}

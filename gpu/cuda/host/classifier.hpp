@@ -1,4 +1,4 @@
-// Classifier on the GPU: what passes read in place of an image with excluded samples.
+// Classifier on the GPU: the masks and copies that passes read in place of an image with excluded samples.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gpuhist::cuda {
 
-/// Rules as launches carry them. Throws InvalidArgument where there are more than they hold.
+/// Rules in the form of a launch parameter. Throws InvalidArgument if there are too many.
 ClassRules class_rules(const rules::ImageRules& rules, int channels);
 
 /// Bits of the positions in a pixel at which no sample may be nodata.
@@ -21,7 +21,7 @@ std::uint64_t bits_of(rules::PixelsOf which, const ClassRules& rules);
 ImageView with_copy(ImageView image, const void* copy, int channels);
 ImageView with_mask(ImageView image, const void* mask);
 
-/// Classifier of images in the memory of a GPU, where what it makes lies too.
+/// Classifier of images in GPU memory, where its masks and copies are too.
 std::unique_ptr<plan::Classifier> make_classifier(int gpu);
 
 }  // namespace gpuhist::cuda

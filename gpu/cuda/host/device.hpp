@@ -1,4 +1,4 @@
-// Device: what a GPU is, RAII over the CUDA runtime, and the one way in which its calls are checked.
+// Device: facts about a GPU, RAII over the CUDA runtime, and the check of its calls.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@ int attribute(cudaDeviceAttr name, int gpu);
 
 /// Reason why a GPU cannot be used; empty where it can.
 std::string why_unavailable(int gpu);
-/// Throws EngineUnavailable, in the name of who needs the GPU, where there is such a reason.
+/// Throws EngineUnavailable if there is such a reason. The message begins with the name of the caller.
 void require_gpu(const char* name, int gpu);
 
 /// Makes a GPU current, and the former one again at the end.
@@ -44,7 +44,7 @@ class CurrentDevice {
     bool changed_ = false;
 };
 
-/// A stream that waits for what was enqueued on the legacy default stream before, as cudaMemcpy and plain kernels are.
+/// Stream that waits for earlier work on the legacy default stream, such as cudaMemcpy and plain kernels.
 class Stream {
   public:
     Stream() { GPUHIST_CUDA(cudaStreamCreate(&stream_)); }
@@ -57,7 +57,7 @@ class Stream {
     cudaStream_t stream_ = nullptr;
 };
 
-/// Memory that only grows: what was there before `reserve` is lost, and nothing is allocated once it is large enough.
+/// Memory that only grows. `reserve` loses the old contents, and allocates nothing if the memory is large enough.
 template <cudaError_t (*Allocate)(void**, std::size_t), cudaError_t (*Free)(void*)>
 class Buffer {
   public:

@@ -54,7 +54,7 @@ ImageView mask_of(const ImageView& image) {
     return {image.mask, image.width, image.height, 1, Depth::u8, image.mask_row_bytes, ChannelOrder::bgr, image.memory};
 }
 
-/// Image where kernels read it: itself, or what goes to `memory` with its mask as work of a stream.
+/// Image in the memory that kernels read: itself, or its copy in `memory`, with its mask, made by work on a stream.
 ImageView on_device(const ImageView& image, DeviceBuffer& memory, cudaStream_t stream) {
     if (image.memory == Memory::device) return image;
     char* const pixels = memory.reserve(upload_bytes(image));
@@ -182,7 +182,7 @@ void CudaExecutor::launch(std::span<Job* const> jobs) try {
     const std::size_t fetched_bytes = !alone ? down : layout.tables_offset ? layout.tables_offset : layout.bytes;
     const bool fresh = results_.bytes() < room(down);
     char* results = results_.reserve(room(down));
-    // What lies between the parts of results is fetched with them, and must have been written once.
+    // Gaps between the parts of results are fetched with them, so they must have been written once.
     if (fresh) GPUHIST_CUDA(cudaMemsetAsync(results, 0, room(down), stream_));
     char* pixels = pixels_.reserve(room(up));
     char* packed = packed_.reserve(alone ? 0 : room(up));

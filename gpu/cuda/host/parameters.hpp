@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/channels.hpp"
 #include "core/codes.hpp"
+#include "core/levels.hpp"
 #include "core/portable.hpp"
 #include "gpuhist/stream.hpp"
 #include "statistics/percentiles.hpp"
@@ -94,19 +96,21 @@ GPUHIST_HD constexpr int colors_of(int channels) {
     return channels == 1 ? 1 : 3;
 }
 
-/// Rows of counts in the kernels' order: the channels in memory order, then luma between colors and alpha. Gray has
-/// one.
-inline constexpr int luma_row = 3;
-GPUHIST_HD constexpr int rows_of(int channels) {
-    return channels == 1 ? 1 : channels + 1;
+using core::measured_channels;
+
+/// Place of luma among the measured channels in the kernels' order: those of the pixel in memory order, with luma
+/// between colors and alpha. Gray has no luma.
+inline constexpr int luma_channel = 3;
+/// Channel of a result, where red comes first, from one in memory order; and back.
+GPUHIST_HD constexpr int result_channel(int channel, int channels, bool rgb) {
+    return channels > 1 && !rgb && (channel == 0 || channel == 2) ? 2 - channel : channel;
 }
-/// Row of a result, where red comes first, of a row in memory order; and back.
-GPUHIST_HD constexpr int result_row(int row, int channels, bool rgb) {
-    return channels > 1 && !rgb && (row == 0 || row == 2) ? 2 - row : row;
-}
-/// Row of a result, of a row as u8 and u16 are counted: the channels in memory order, then luma.
-GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
-    return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
+/// Channel of a result from one as u8 and u16 are counted: the pixel's in memory order, then luma.
+GPUHIST_HD constexpr int counted_channel(int channel, int channels, bool rgb) {
+    return channels == 1         ? 0
+           : channel == channels ? luma_channel
+           : channel == 3        ? 4
+                                 : result_channel(channel, channels, rgb);
 }
 
 /// Colors of a pixel, as counters see them.
@@ -122,20 +126,21 @@ struct Common {
     Depth depth;          ///< of the images
     bool rgb;             ///< red first, not blue
     std::uint32_t flip;   ///< of signed integers: the highest bit of each sample in a word, see code_of_bin; else 0
-    std::uint32_t bins;   ///< counts in a row
+    std::uint32_t bins;   ///< counts in a channel
     Range range;          ///< that they cover, where they are counts of values
     bool report_luma;     ///< ImageResult::luma_counted
     bool normalize;
     Normalization normalization;
     NormalizeNeeds needs;  ///< of it; nothing without one
+    core::Levels levels;   ///< of its copy, where it is one of integers
 };
 
 GPUHIST_HD inline ImageResult* result_of(const Common& common, std::int64_t image) {
     return reinterpret_cast<ImageResult*>(common.results + image * common.layout.bytes);
 }
-GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int row) {
+GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int channel) {
     return reinterpret_cast<Word*>(common.results + image * common.layout.bytes + common.layout.counts_offset) +
-           static_cast<std::uint64_t>(row) * common.bins;
+           static_cast<std::uint64_t>(channel) * common.bins;
 }
 /// Code, see core::code_of, of the samples that were counted in a bin, of 8 or 16 bits. Bins are samples as they lie in
 /// memory, put in order when they are written; but s8 colors become codes as they are loaded, for luma's sake.

@@ -119,14 +119,15 @@ std::size_t RegionAnalyzer::workspace_bytes(const RegionPlan& plan) {
 RegionAnalyzer::RegionAnalyzer(const RegionPlan& plan, void* workspace)
     : plan_(plan), numbers_(numbers_of(plan)), launch_(launch_on(plan.gpu)), few_(are_few(plan, launch_)) {
     workspace_ = static_cast<char*>(workspace ? workspace : owned_.reserve(workspace_bytes(plan)));
-    const std::size_t percentiles = static_cast<std::size_t>(rows_of(plan.channels)) * plan.percentiles.size();
+    const std::size_t percentiles =
+        static_cast<std::size_t>(measured_channels(plan.channels)) * plan.percentiles.size();
     layout_.first = place_after(sizeof(RegionsFound));
     layout_.percentiles_offset = sizeof(RegionResult);
     layout_.stride = (sizeof(RegionResult) + percentiles * sizeof(double) + 15) / 16 * 16;
     layout_.bytes = layout_.first + layout_.stride * static_cast<std::size_t>(plan.regions);
 }
 
-/// Masks of all images one after the other, of the valid samples of a row; `image`: the first.
+/// Masks of all images one after the other, of the valid samples of a channel; `image`: the first.
 void RegionAnalyzer::classify(const LabeledImages& images, const ImageView& image, const rules::ImageRules& of,
                               Channel channel, std::uint8_t* mask_to, rules::ClassCounts* sums,
                               const Launch& launch) const {
@@ -135,20 +136,20 @@ void RegionAnalyzer::classify(const LabeledImages& images, const ImageView& imag
     const std::uint64_t also =
         position < 0 ? rules::first_bits(rules.colors) : std::uint64_t{1} << static_cast<unsigned>(position);
     for (std::int64_t i = 0; i < images.images; ++i) {
-        Image one = images.row.image;
+        Image one = images.channel.image;
         one.data = static_cast<const char*>(one.data) + i * images.image_bytes;
-        Mask mask = images.row.mask;
+        Mask mask = images.channel.mask;
         if (mask.data) mask.data += i * images.mask_bytes;
         launch_classes(one, plan_.depth, mask, rules,
                        {nullptr, 0, mask_to + i * one.pixels(), also, sums, nodata_class}, launch);
     }
 }
 
-/// Calls `enqueue(images, row, results, launch)` for each row of the results, which is measured for itself. `end`:
+/// Calls `enqueue(images, c, results, launch)` for each channel of the results, which is measured for itself. `end`:
 /// of the memory that the launches use.
 template <class Enqueue>
-void RegionAnalyzer::for_rows(const BatchView& images, const BatchView& labels, void* results, std::size_t end,
-                              cudaStream_t stream, const Enqueue& enqueue) const {
+void RegionAnalyzer::for_channels(const BatchView& images, const BatchView& labels, void* results, std::size_t end,
+                                  cudaStream_t stream, const Enqueue& enqueue) const {
     Launch launch = launch_;
     launch.stream = stream;
     const ImageView& image = images.first;
@@ -170,21 +171,21 @@ void RegionAnalyzer::for_rows(const BatchView& images, const BatchView& labels, 
                      static_cast<std::int32_t>(plan_.percentiles.size()),
                      {}};
     for (std::size_t i = 0; i < plan_.percentiles.size(); ++i) to.micro[i] = plan_.percentiles.micro(i);
-    // Rows of results are red, green, blue, luma and alpha.
+    // Channels of results are red, green, blue, luma and alpha.
     static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
-    const int rows = rows_of(plan_.channels) - (numbers_.weight_bits > 0 && plan_.channels == 4 ? 1 : 0);
-    for (int row = 0; row < rows; ++row) {
-        const Channel channel = plan_.channels == 1 ? Channel::gray : colors[row];
-        all.row = sorted_row(image, channel);
-        all.row.image = as_it_lies(image);
-        all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
+    const int channels = measured_channels(plan_.channels) - (numbers_.weight_bits > 0 && plan_.channels == 4 ? 1 : 0);
+    for (int c = 0; c < channels; ++c) {
+        const Channel channel = plan_.channels == 1 ? Channel::gray : colors[c];
+        all.channel = sorted_channel(image, channel);
+        all.channel.image = as_it_lies(image);
+        all.channel.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
         all.mask_bytes = images.mask_bytes;
         if (plan_.validity) {
             classify(all, image, rules, channel, classified.mask, classified.sums, launch);
-            all.row.mask = {classified.mask, image.width};
+            all.channel.mask = {classified.mask, image.width};
             all.mask_bytes = image.pixels();
         }
-        enqueue(all, row, to, launch);
+        enqueue(all, c, to, launch);
     }
 }
 
@@ -192,17 +193,17 @@ void RegionAnalyzer::enqueue(const BatchView& images, const BatchView& labels, v
     std::size_t end = 0;
     if (few_) {
         const FewRegionsMemory memory = lay_out_few(plan_, workspace_, end);
-        return for_rows(
-            images, labels, results, end, stream, [&](const auto& all, int row, const auto& to, const auto& launch) {
-                launch_few_regions_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
+        return for_channels(
+            images, labels, results, end, stream, [&](const auto& all, int c, const auto& to, const auto& launch) {
+                launch_few_regions_channel(all, numbers_, memory, sample_bytes(plan_.labels), c == 0, c, to, launch);
             });
     }
     with_key(plan_, [&](auto key) {
         const auto memory = lay_out<decltype(key)>(plan_, workspace_, end);
-        for_rows(images, labels, results, end, stream,
-                 [&](const auto& all, int row, const auto& to, const auto& launch) {
-                     launch_region_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
-                 });
+        for_channels(
+            images, labels, results, end, stream, [&](const auto& all, int c, const auto& to, const auto& launch) {
+                launch_region_channel(all, numbers_, memory, sample_bytes(plan_.labels), c == 0, c, to, launch);
+            });
     });
 }
 

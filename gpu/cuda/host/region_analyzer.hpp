@@ -1,5 +1,5 @@
-// Analyzer of regions: lays out its memory, and tells the kernels what is asked. StreamRegionAnalyzer stands on it and
-// validates what it is handed.
+// Analyzer of regions. It lays out its memory, and passes the request to the kernels. StreamRegionAnalyzer uses it, and
+// validates arguments before.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class RegionAnalyzer {
     void classify(const LabeledImages& images, const ImageView& image, const rules::ImageRules& of, Channel channel,
                   std::uint8_t* mask_to, rules::ClassCounts* sums, const Launch& launch) const;
     template <class Enqueue>
-    void for_rows(const BatchView& images, const BatchView& labels, void* results, std::size_t end, cudaStream_t stream,
-                  const Enqueue& enqueue) const;
+    void for_channels(const BatchView& images, const BatchView& labels, void* results, std::size_t end,
+                      cudaStream_t stream, const Enqueue& enqueue) const;
 
     const RegionPlan plan_;
     RegionLayout layout_;

@@ -10,7 +10,7 @@
 
 namespace gpuhist::cuda {
 
-SortedRow sorted_row(const ImageView& image, Channel channel) {
+SortedChannel sorted_channel(const ImageView& image, Channel channel) {
     const core::Positions at(image.order);
     const bool luma = channel == Channel::luma;
     const int first = luma ? at.red : core::position_of(image, channel);
@@ -19,8 +19,8 @@ SortedRow sorted_row(const ImageView& image, Channel channel) {
 
 namespace {
 
-/// Adds n values, ascending, each with the number of samples before it and at the end that of all, to a channel's
-/// findings. What is not finite lies at the ends.
+/// Adds n ascending values to the findings of a channel. Each has the number of samples before it; the number of all
+/// samples follows. Non-finite values are at the ends.
 template <class Sample>
 void add(const core::Code<Sample>* codes, const std::uint32_t* starts, std::size_t n, ChannelAnalysis& channel) {
     constexpr Depth depth = core::depth_of<Sample>();
@@ -76,7 +76,7 @@ std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cuda
         const std::int64_t count = std::min(most, image.pixels() - begin);
         std::uint32_t values = 0, masked = 0;
         for (ChannelAnalysis& channel : result.channels) {
-            launch_sort(image.depth, sorted_row(image, channel.channel), begin, count, memory, stream);
+            launch_sort(image.depth, sorted_channel(image, channel.channel), begin, count, memory, stream);
             GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.chunks + chunks_of(count), sizeof values,
                                          cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaMemcpyAsync(&masked, memory.masked, sizeof masked, cudaMemcpyDeviceToHost, stream));
@@ -87,7 +87,7 @@ std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cuda
             GPUHIST_CUDA(cudaMemcpyAsync(fetched, memory.codes, code_bytes, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaMemcpyAsync(starts, memory.starts, start_bytes, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaStreamSynchronize(stream));
-            // Masked samples lie behind all others, and with those of the highest code.
+            // Masked samples come after all others, together with those of the highest code.
             starts[values] = static_cast<std::uint32_t>(count) - masked;
             if (values > 0 && starts[values - 1] == starts[values]) --values;
             add<Sample>(reinterpret_cast<const Code*>(fetched), starts, values, channel);

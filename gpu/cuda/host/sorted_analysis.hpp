@@ -10,8 +10,8 @@
 
 namespace gpuhist::cuda {
 
-/// Row of an image's results, as it is read from its pixels.
-SortedRow sorted_row(const ImageView& image, Channel channel);
+/// Channel of an image's results, as it is read from its pixels.
+SortedChannel sorted_channel(const ImageView& image, Channel channel);
 
 /// Analyzer of images in device memory whose samples are sorted. Owns its memory and reuses it.
 class SortedAnalyzer {

@@ -1,4 +1,4 @@
-// Test hooks: what only tests may change. Needs no CUDA, so that tests compile without it.
+// Test hooks: settings that only tests may change. They need no CUDA, so that tests compile without it.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace gpuhist::cuda {
 
-/// Bound on the shared memory that a block may take, of analyzers made while it is set, at least 65536, which is what
-/// the smallest GPUs have; 0: all that there is.
+/// Limit of the shared memory per block, for analyzers that are made while it is set: at least 65536, as much as the
+/// smallest GPUs have. 0: no limit.
 inline std::atomic<std::size_t> shared_memory_bound{0};
 
 }  // namespace gpuhist::cuda

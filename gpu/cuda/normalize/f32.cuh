@@ -19,7 +19,7 @@ constexpr bool is_quotient = std::is_base_of_v<core::Quotient, Map>;
 
 /// Plans the mapping of color channel `c`, in memory order. By one thread.
 template <int C, bool Full>
-__device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowFacts* facts,
+__device__ inline void plan_mapping(const Task<C, Full>& task, int c, const ChannelFacts* facts,
                                     const core::CentralMoments* moments) {
     constexpr int colors = colors_of(C);
     const Normalization& normalization = task.common().normalization;
@@ -40,13 +40,13 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
         if (mapping.keep) return;
         core::FloatFacts found{low, high};
         if constexpr (needs == NormalizeNeeds::ranks && Full) {
-            const F32Row& source = task.row(joint ? core::pooled_row : c);
+            const F32Channel& source = task.channel(joint ? core::pooled_channel : c);
             found = {order_statistic(source, core::first_of_stretch),
                      order_statistic(source, core::first_of_stretch + 1)};
         }
         if constexpr (needs == NormalizeNeeds::mean_std) {
             core::CentralMoments parts[colors], all = moments[c];
-            for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
+            for (int i = 0; i < colors; ++i) parts[result_channel(i, C, task.common().rgb)] = moments[i];
             if (joint) all = core::combine(parts, colors);
             found.mean = all.mean;
             found.std = sqrt(all.m2);
@@ -63,7 +63,7 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
     task.state().maps[c] = mapping;
 }
 
-/// Counter of one row's finite values into the bins of an equalization, in slices of these where shared memory is
+/// Counter of one channel's finite values into the bins of an equalization, in slices of these where shared memory is
 /// small.
 template <int C>
 struct EqualizeCounter {
@@ -72,7 +72,7 @@ struct EqualizeCounter {
     Word* counts;
     std::uint32_t slice;         ///< bins of one
     std::uint32_t first, words;  ///< first bin; shared address of the counters, as if the first were bin 0
-    int row;
+    int channel;
     bool rgb;
 
     /// Books a carry. The first counter of a word carries into the second.
@@ -86,7 +86,7 @@ struct EqualizeCounter {
     __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
         float value[N];
-        row_values<C>(pixels, row, rgb, value);
+        channel_values<C>(pixels, channel, rgb, value);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             if (!is_valid(value[i], valid, i)) continue;
@@ -95,12 +95,12 @@ struct EqualizeCounter {
         }
     }
 };
-/// Counts one row's valid samples into bins, a slice of them at a time. By a block.
+/// Counts one channel's valid samples into bins, a slice of them at a time. By a block.
 template <int C, bool Full, class OfImage = NoResidentImage>
-__device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int row, const WorkPartition& partition,
+__device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int channel, const WorkPartition& partition,
                                                 const core::FloatBins& bins, const OfImage& valid = {}) {
     const std::uint32_t slice = 65536u >> task.work->slices_log2;
-    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
+    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(channel), slice, 0, 0, channel, task.common().rgb};
     for (; counter.first < 65536; counter.first += slice) {
         clear_replicas(dynamic_shared, slice / 2, 0);
         __syncthreads();  // clear counters
@@ -114,34 +114,35 @@ __device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int r
     }
 }
 template <int C, bool Full>
-__device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, WorkPartition partition) {
+__device__ __noinline__ void count_equalized_channel(const Task<C, Full>& task, int channel, WorkPartition partition) {
     __shared__ core::FloatBins bins;
     const Range& range = task.state().equalized;
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
-    count_into_bins(task, row, partition, bins);
+    count_into_bins(task, channel, partition, bins);
 }
 
-/// Rows with LUTs of an equalization: [first, first + rows).
+/// Channels with LUTs of an equalization: [first, first + channels).
 template <int C>
-struct EqualizedRows {
-    int first, rows;
-    __device__ explicit EqualizedRows(const Normalization& normalization)
-        : first(C > 1 && normalization.joint ? luma_row : 0), rows(lut_count(C, normalization)) {}
+struct EqualizedChannels {
+    int first, channels;
+    __device__ explicit EqualizedChannels(const Normalization& normalization)
+        : first(C > 1 && normalization.joint ? luma_channel : 0), channels(lut_count(C, normalization)) {}
 };
 
 template <int C, bool Full>
 __device__ void count_equalized(const Task<C, Full>& task) {
-    const EqualizedRows<C> of(task.common().normalization);
-    for_rows(task, of.rows,
-             [&](int row, const WorkPartition& partition) { count_equalized_row(task, of.first + row, partition); });
+    const EqualizedChannels<C> of(task.common().normalization);
+    for_channels(task, of.channels, [&](int channel, const WorkPartition& partition) {
+        count_equalized_channel(task, of.first + channel, partition);
+    });
 }
 
-/// Makes one row's LUT from its counts, which it clears. By a block.
+/// Makes one channel's LUT from its counts, which it clears. By a block.
 template <int C, bool Full>
-__device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
+__device__ __noinline__ void equalize_channel(const Task<C, Full>& task, int channel) {
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint64_t first_count;
     const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
@@ -149,8 +150,8 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     // A stretch of bins per warp, with a bin for each lane at any time.
     const std::uint32_t each = (65536 / warp_lanes + warps - 1) / warps * warp_lanes, begin = min(warp * each, 65536u),
                         end = min(begin + each, 65536u);
-    Word* counts = task.equalized(row);
-    float* lut = task.lut(row);
+    Word* counts = task.equalized(channel);
+    float* lut = task.lut(channel);
     std::uint64_t own = 0, total = 0;
     std::uint32_t filled = 0, complement_first = 0;
 #pragma unroll 1
@@ -167,7 +168,7 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     if (threadIdx.x == 0) {
         first_count = bins ? fresh_word(counts + ~static_cast<std::uint32_t>(lowest)) : 0;
         for (int c = 0; c < colors_of(C); ++c)
-            if (row == c || row == luma_row) task.state().maps[c].keep = bins < 2;
+            if (channel == c || channel == luma_channel) task.state().maps[c].keep = bins < 2;
     }
     __syncthreads();  // first_count, for all; and all have read the counts once
     const std::uint64_t skipped = first_count;
@@ -185,8 +186,9 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
 
 template <int C, bool Full>
 __device__ void equalize(const Task<C, Full>& task) {
-    const EqualizedRows<C> of(task.common().normalization);
-    for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
+    const EqualizedChannels<C> of(task.common().normalization);
+    for (int channel = blockIdx.x; channel < of.channels; channel += gridDim.x)
+        equalize_channel(task, of.first + channel);
 }
 
 /// Writer of mapped samples, by the formulas of the mode's FloatMap. Each mode has its own loop: together they would be
@@ -198,7 +200,7 @@ struct F32Writer {
     static constexpr bool looks_up = traits_of(Mode::mode).needs == NormalizeNeeds::counts;
     const Mapping* maps;  ///< in shared memory, as the bins
     EstimatedBins bins;
-    const float* luts;  ///< of the first row equalized
+    const float* luts;  ///< of the first channel equalized
     int lut_stride;
     Output output;
     bool estimated;  ///< no channel is kept or flat
@@ -280,12 +282,12 @@ __device__ void apply(const Task<C, Full>& task, OfImage of_image) {
         bins = core::FloatBins(fresh(state.equalized.lower), fresh(state.equalized.upper), core::equalize_float_bins,
                                true);
     __syncthreads();  // maps and bins, for all
-    const EqualizedRows<C> of(task.common().normalization);
+    const EqualizedChannels<C> of(task.common().normalization);
     WorkPartition partition = task.partition_of_grid();
     partition.last = units_of_samples<float, C>(task.image);
     core::with_mode(task.common().normalization.mode, [&](auto mode) {
         apply_mode<C, decltype(mode)>(samples_of<C>(task.image), partition, maps, &bins, task.lut(of.first),
-                                      of.rows == 1 ? 0 : 65536, task.output, of_image);
+                                      of.channels == 1 ? 0 : 65536, task.output, of_image);
     });
 }
 

@@ -38,20 +38,20 @@ struct alignas(8) TableRoom {
     char bytes[32];
 };
 
-/// Rows of counts that LUT t is for: a color's, luma's, or three colors' together.
+/// Channels of counts that LUT t is for: a color's, luma's, or three colors' together.
 template <int C>
-struct LutRows {
+struct LutChannels {
     bool together;
-    int row;
+    int first;
 
-    __device__ LutRows(const Normalization& normalization, bool by_luma, int t) {
+    __device__ LutChannels(const Normalization& normalization, bool by_luma, int t) {
         const bool joint = C > 1 && normalization.joint;
         together = joint && !by_luma;
-        row = together ? 0 : joint ? C : t;
+        first = together ? 0 : joint ? C : t;
     }
     template <class Of>
     __device__ Word sum(Of of) const {
-        return together ? of(0) + of(1) + of(2) : of(row);
+        return together ? of(0) + of(1) + of(2) : of(first);
     }
 };
 
@@ -63,12 +63,13 @@ constexpr bool needs_pages(NormalizeNeeds needs) {
 
 /// Facts that a LUT's values follow from, by a warp. `counts`: see build_luts.
 template <class Mode, typename T, int C, class Counts>
-__device__ inline core::IntegerFacts lut_facts(const Normalization& normalization, const Counts& counts,
-                                               const LutRows<C>& rows) {
+__device__ inline core::IntegerFacts lut_facts(const Normalization& normalization, core::Levels levels,
+                                               const Counts& counts, const LutChannels<C>& channels) {
     constexpr NormalizeNeeds needs = traits_of(Mode::mode).needs;
-    const LutNumbers numbers = counts.numbers(rows);
+    const LutNumbers numbers = counts.numbers(channels);
     core::IntegerFacts facts{std::numeric_limits<T>::lowest(), numbers.low, numbers.high, numbers.samples};
-    auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
+    facts.levels = levels;
+    auto count = [&](int value) { return channels.sum([&](int channel) { return counts.count(channel, value); }); };
     if constexpr (needs == NormalizeNeeds::counts) facts.lowest_samples = count(static_cast<int>(facts.low));
     if constexpr (needs == NormalizeNeeds::mean_std)
         facts.mean_std = core::mean_std(numbers.samples, numbers.sum, numbers.squares);
@@ -78,7 +79,7 @@ __device__ inline core::IntegerFacts lut_facts(const Normalization& normalizatio
             std::uint32_t first = 0;
             if constexpr (sizeof(T) > 1) {
                 auto count_page = [&](int page) {
-                    return rows.sum([&](int row) { return counts.count_page(row, page); });
+                    return channels.sum([&](int channel) { return counts.count_page(channel, page); });
                 };
                 const Located page = WarpBins<page_values / warp_lanes, decltype(count_page)>(count_page).locate(rank);
                 first = page.bin * page_values;
@@ -95,13 +96,15 @@ __device__ inline core::IntegerFacts lut_facts(const Normalization& normalizatio
 
 /// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, this one with the given rank: a
 /// warp 32 values at a time. Tables, and a line per color where the mode is a stretch, each block makes for itself, for
-/// all its threads. `counts` knows, of the rows as they are counted,
-///     count(row, value)      samples of a value,
-///     count_page(row, page)  samples of a page; u16,
-///     numbers(rows)          LutNumbers with the extremes, by a warp.
+/// all its threads. `counts` knows, of the channels as they are counted,
+///     count(channel, value)      samples of a value,
+///     count_page(channel, page)  samples of a page; u16,
+///     numbers(channels)          LutNumbers with the extremes, by a warp.
+/// `levels`: that the mapped values may have.
 template <class Mode, typename T, int C, class Counts>
 __device__ inline void build_luts(const Normalization& normalization, const Counts& counts, TableRoom* room,
-                                  core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks) {
+                                  core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks,
+                                  core::Levels levels = core::all_levels<T>()) {
     using Table = typename Mode::template Table<T>;
     static_assert(sizeof(Table) <= sizeof(TableRoom) && std::is_trivially_copyable_v<Table>);
     constexpr bool by_luma = traits_of(Mode::mode).joint_by_luma;
@@ -111,7 +114,7 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
               warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = threadIdx.x % warp_lanes;
     if (warp < count_of_tables) {
         const core::IntegerFacts facts =
-            lut_facts<Mode, T>(normalization, counts, LutRows<C>(normalization, by_luma, warp));
+            lut_facts<Mode, T>(normalization, levels, counts, LutChannels<C>(normalization, by_luma, warp));
         if (lane == 0) {
             tables[warp] = Table(facts);
             if constexpr (is_stretch<Mode>)
@@ -124,15 +127,17 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
         const int t = item / items, first = item % items * warp_lanes;
         Word through = 0;
         if constexpr (traits_of(Mode::mode).needs == NormalizeNeeds::counts) {
-            const LutRows<C> rows(normalization, by_luma, t);
-            auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
+            const LutChannels<C> channels(normalization, by_luma, t);
+            auto count = [&](int value) {
+                return channels.sum([&](int channel) { return counts.count(channel, value); });
+            };
             const int page = first / page_values;
             Word before = 0;
             if constexpr (sizeof(T) > 1)
 #pragma unroll
                 for (int k = 0; k < values / page_values / warp_lanes; ++k)
                     if (const int p = k * warp_lanes + lane; p < page)
-                        before += rows.sum([&](int row) { return counts.count_page(row, p); });
+                        before += channels.sum([&](int channel) { return counts.count_page(channel, p); });
 #pragma unroll
             for (int k = 0; k < page_values / warp_lanes; ++k)
                 if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += count(v);

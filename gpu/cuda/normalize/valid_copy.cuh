@@ -19,21 +19,37 @@ inline LaunchConfiguration copy_configuration(const Image& image) {
     return {blocks_for(image.pixels(), copy_threads), copy_threads, 0, 8};
 }
 
-/// Writes the excluded samples of a copy's pixel: of the image's depth they stay as they are, of another they are 0,
-/// and so is the alpha of such a pixel.
+/// Sample of these bits.
+template <class Out>
+__device__ inline Out sample_of_bits(std::uint32_t bits) {
+    if constexpr (std::is_same_v<Out, float>)
+        return __uint_as_float(bits);
+    else
+        return static_cast<Out>(bits);
+}
+
+/// Writes the excluded samples of a copy's pixel, as Normalization says.
 template <int C, class Sample, class Out>
-__device__ inline void settle(const PixelClasses& classes, bool has_alpha, const Sample (&pixel)[C],
-                              Out (&written)[C]) {
+__device__ inline void settle(const ValidCopy& p, bool unmasked, const Sample (&pixel)[C], Out (&written)[C]) {
     constexpr bool converted = !std::is_same_v<Sample, Out>;
+    const PixelClasses classes(p.rules, unmasked, pixel);
+    const std::uint64_t named = named_nodata(p.rules, pixel);
     bool all = true;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-        const bool valid = classes.valid_at(c), alpha = C == 4 && c == 3 && has_alpha;
-        if (!alpha) all = all && valid;
-        if (valid || (alpha && !converted)) continue;
-        written[c] = converted ? Out{0} : static_cast<Out>(pixel[c]);
+        const bool nodata = (named >> c & 1) != 0, alpha = C == 4 && c == 3 && p.has_alpha;
+        if (classes.valid_at(c) && !nodata) continue;
+        if (alpha) {
+            if (converted) written[c] = Out{0};
+            continue;
+        }
+        all = false;
+        if (converted || (nodata && p.filled))
+            written[c] = sample_of_bits<Out>(nodata ? p.nodata : p.others);
+        else if (nodata || p.valid_only)
+            written[c] = static_cast<Out>(pixel[c]);
     }
-    if (C == 4 && has_alpha && converted && !all) written[C - 1] = Out{0};
+    if (C == 4 && p.has_alpha && converted && !all) written[C - 1] = Out{0};
 }
 
 /// Writes a copy: `map(pixel, written)` maps a pixel's samples. By all threads of a grid. A pixel is read before it is
@@ -53,7 +69,7 @@ __device__ inline void write_copy(const ValidCopy& p, const Map& map) {
         map(pixel, written);
         if (p.settles) {
             const bool unmasked = !p.mask.data || p.mask.data[y * p.mask.row_bytes + x] != 0;
-            settle<C>(PixelClasses(p.rules, unmasked, pixel), p.has_alpha, pixel, written);
+            settle<C>(p, unmasked, pixel, written);
         }
 #pragma unroll
         for (int c = 0; c < C; ++c) to[c] = written[c];

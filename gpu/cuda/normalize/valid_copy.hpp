@@ -12,8 +12,10 @@ struct ValidCopy {
     Image image;
     Mask mask;
     Output output;
-    bool has_alpha;  ///< the fourth sample of a pixel is no band
-    bool settles;    ///< excluded samples are not mapped: they stay, or are 0 in a copy of another depth
+    bool has_alpha;                ///< the fourth sample of a pixel is no band
+    bool settles;                  ///< not all excluded samples are mapped
+    bool valid_only, filled;       ///< Normalization::valid_only; `nodata` is given
+    std::uint32_t nodata, others;  ///< bits of excluded samples, nodata and others, that neither stay nor are mapped
 };
 
 /// Enqueues the building of the LUTs of u8 or u16 from the counts of a result, which is then `ready`; of no samples

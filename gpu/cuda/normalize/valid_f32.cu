@@ -21,7 +21,7 @@ __device__ inline Task<C, true> task_of(const F32Work& work, const Image& image)
 template <int C>
 __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constant__ F32Work work) {
     constexpr int colors = colors_of(C);
-    __shared__ RowFacts facts[colors];
+    __shared__ ChannelFacts facts[colors];
     __shared__ core::CentralMoments moments[colors];
     const Task<C, true> task = task_of<C>(work, {});
     const Common& common = work.common;
@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constan
     const auto& details = *reinterpret_cast<const core::FloatDetails*>(common.results + common.layout.details_offset);
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
     if (warp < colors) {
-        const int row = result_row(warp, C, common.rgb);
-        const ChannelResult& found = result.channels[row];
-        const core::CentralMoments central = central_moments_of(found.samples, details.moments[row]);
+        const int channel = result_channel(warp, C, common.rgb);
+        const ChannelResult& found = result.channels[channel];
+        const core::CentralMoments central = central_moments_of(found.samples, details.moments[channel]);
         if (lane == 0) {
             facts[warp] = {found.samples, 0, static_cast<float>(found.minimum), static_cast<float>(found.maximum)};
             moments[warp] = central;
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constan
     } else if (lane == 0 && warp == colors) {
         bool any = false;
         double low = INFINITY, high = -INFINITY;
-        for (int row = 0; row < (C == 1 ? 1 : luma_row + 1); ++row) {
-            const ChannelResult& found = result.channels[row];
+        for (int channel = 0; channel < (C == 1 ? 1 : luma_channel + 1); ++channel) {
+            const ChannelResult& found = result.channels[channel];
             if (found.samples == 0) continue;
             any = true;
             low = fmin(low, found.minimum);
@@ -52,8 +52,9 @@ __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constan
     if (threadIdx.x < colors) plan_mapping(task, threadIdx.x, facts, moments);
 }
 
-/// Kernel that counts the bins of an equalization. Launch: one block per multiprocessor; blocks are dealt to the rows.
-/// Bytes: each pixel is read once per row and slice. `OfImage`: Mask, or NoResidentImage where there is none.
+/// Kernel that counts the bins of an equalization. Launch: one block per multiprocessor; blocks are dealt to the
+/// channels. Bytes: each pixel is read once per channel and slice. `OfImage`: Mask, or NoResidentImage where there is
+/// none.
 template <int C, class OfImage>
 __global__ void __launch_bounds__(equalize_threads, 1)
     count_kernel(const __grid_constant__ Image image, const __grid_constant__ F32Work work) {
@@ -68,9 +69,9 @@ __global__ void __launch_bounds__(equalize_threads, 1)
         else
             return NoResidentImage{};
     }();
-    const EqualizedRows<C> of(work.common.normalization);
-    for_rows(task, of.rows, [&](int row, const WorkPartition& partition) {
-        count_into_bins(task, of.first + row, partition, bins, valid);
+    const EqualizedChannels<C> of(work.common.normalization);
+    for_channels(task, of.channels, [&](int channel, const WorkPartition& partition) {
+        count_into_bins(task, of.first + channel, partition, bins, valid);
     });
 }
 
@@ -94,10 +95,10 @@ __global__ void __launch_bounds__(copy_threads)
     __syncthreads();  // maps and bins, for all
     bool estimated = true;
     for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
-    const EqualizedRows<C> of(p.common.normalization);
+    const EqualizedChannels<C> of(p.common.normalization);
     core::with_mode(p.common.normalization.mode, [&](auto mode) {
         const F32Writer<C, decltype(mode)> writer{
-            maps, EstimatedBins(&bins), task.lut(of.first), of.rows == 1 ? 0 : 65536, p.output, estimated};
+            maps, EstimatedBins(&bins), task.lut(of.first), of.channels == 1 ? 0 : 65536, p.output, estimated};
         write_copy<C, float, float>(p,
                                     [&](const float(&pixel)[C], float(&written)[C]) { writer.map(0, pixel, written); });
     });

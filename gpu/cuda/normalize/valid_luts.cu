@@ -21,20 +21,22 @@ constexpr int lut_blocks = sizeof(T) == 1 ? 1 : 16;
 template <typename T>
 constexpr int pages_of = (1 << 8 * sizeof(T)) / page_values;
 
-/// Counts of a result, as build_luts asks for them. Alpha, which has no LUT, is not among the C rows.
+/// Counts of a result, as build_luts asks for them. Alpha, which has no LUT, is not among the C channels.
 template <typename T, int C>
 struct ResultCounts {
     const Common& common;
     std::uint32_t each;                ///< weight of a sample in the counts
-    const Word (*pages)[pages_of<T>];  ///< in shared memory, of the rows that decide
+    const Word (*pages)[pages_of<T>];  ///< in shared memory, of the channels that decide
 
-    __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
-    __device__ Word count(int row, int value) const { return counts_of(common, 0, row_of(row))[value] / each; }
-    __device__ Word count_page(int row, int page) const { return pages[row][page] / each; }
-    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
+    __device__ int channel_of(int channel) const { return counted_channel(channel, C, common.rgb); }
+    __device__ Word count(int channel, int value) const {
+        return counts_of(common, 0, channel_of(channel))[value] / each;
+    }
+    __device__ Word count_page(int channel, int page) const { return pages[channel][page] / each; }
+    __device__ LutNumbers numbers(const LutChannels<C>& channels) const {
         LutNumbers numbers{(1u << 8 * sizeof(T)) - 1, 0, 0, 0, 0};
-        for (int r = rows.row; r < rows.row + (rows.together ? 3 : 1); ++r) {
-            const ChannelResult& channel = result_of(common, 0)->channels[row_of(r)];
+        for (int c = channels.first; c < channels.first + (channels.together ? 3 : 1); ++c) {
+            const ChannelResult& channel = result_of(common, 0)->channels[channel_of(c)];
             if (channel.samples == 0) continue;  // it has no extremes
             numbers.low = min(numbers.low, static_cast<std::uint32_t>(channel.minimum));
             numbers.high = max(numbers.high, static_cast<std::uint32_t>(channel.maximum));
@@ -45,13 +47,13 @@ struct ResultCounts {
         numbers.samples /= each;
         numbers.sum /= each;
         numbers.squares /= each;
-        // Rows without samples appear as a single value, mean 0 and std 1: every mode leaves values as they are.
+        // Channels without samples appear as a single value, mean 0 and std 1: every mode leaves values as they are.
         if (numbers.samples == 0) return {0, 0, 1, 0, 1};
         return numbers;
     }
 };
 
-/// Adds up the samples of each page of a row. By a block.
+/// Adds up the samples of each page of a channel. By a block.
 template <typename T>
 __device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T>]) {
     const int lane = threadIdx.x % warp_lanes;
@@ -68,7 +70,7 @@ __device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T
 template <typename T, int C>
 __global__ void __launch_bounds__(lut_threads)
     lut_kernel(const __grid_constant__ Common common, std::uint32_t each, std::uint32_t* arrived) {
-    __shared__ Word pages[rows_of(C)][pages_of<T>];
+    __shared__ Word pages[measured_channels(C)][pages_of<T>];
     __shared__ TableRoom room[3];
     __shared__ core::Line<T> lines[3];
     __shared__ bool last;
@@ -76,14 +78,14 @@ __global__ void __launch_bounds__(lut_threads)
     core::with_mode(common.normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         if constexpr (sizeof(T) > 1 && needs_pages(traits_of(Mode::mode).needs)) {
-            const LutRows<C> rows(common.normalization, traits_of(Mode::mode).joint_by_luma, 0);
-            const int end = rows.row == luma_row ? luma_row + 1 : colors_of(C);
-            for (int row = rows.row; row < end; ++row)
-                add_up_pages<T>(counts_of(common, 0, counts.row_of(row)), pages[row]);
+            const LutChannels<C> channels(common.normalization, traits_of(Mode::mode).joint_by_luma, 0);
+            const int end = channels.first == luma_channel ? luma_channel + 1 : colors_of(C);
+            for (int channel = channels.first; channel < end; ++channel)
+                add_up_pages<T>(counts_of(common, 0, counts.channel_of(channel)), pages[channel]);
             __syncthreads();  // the pages, for all
         }
         build_luts<Mode, T, C>(common.normalization, counts, room, lines, luts_of<Written<Mode, T>>(common, 0),
-                               static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+                               static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x), common.levels);
     });
     if (arrive_last(arrived, gridDim.x, &last) && threadIdx.x == 0) publish(result_of(common, 0));
 }

@@ -1,4 +1,5 @@
-// Classes: a sweep that sorts samples into classes, and writes what is measured in the image's place.
+// Classes: a sweep that sorts samples into classes, and writes the mask or the copy that is measured in place of the
+// image.
 
 #include "cuda/rules/classes.hpp"
 

@@ -28,6 +28,14 @@ struct ClassRules {
     bool nodata_any;                      ///< then its pixel's others are too
     rules::AlphaMask alpha_mask;
 
+    /// Verdict on a value: whether it stands for no data, as rules::SampleRule::names.
+    GPUHIST_HD bool names(int position, double value) const {
+        const Rule& rule = rules[rule_of[position]];
+        if (value != value) return rule.nan;
+        bool named = false;
+        for (std::int32_t i = rule.first; i < rule.last; ++i) named = named || value == values[i];
+        return named;
+    }
     GPUHIST_HD bool is_nodata(int position, double value) const {
         const Rule& rule = rules[rule_of[position]];
         if (value != value) return rule.nan;
@@ -37,7 +45,7 @@ struct ClassRules {
     }
 };
 
-/// What is made of an image; the sums are added to.
+/// Outputs for an image. The counts are added to the sums.
 struct ClassOutput {
     void* copy;           ///< floats: packed samples, NaN for excluded ones; or null
     std::int32_t copied;  ///< channels of it: those that are kept, or all, of which the others are NaN
@@ -57,7 +65,7 @@ struct ValidParameters {
     ClassRules rules;
     std::int32_t channels;
     bool substituted;                ///< of a copy with NaN, of which the sums tell how many stand for others
-    bool without_alpha;              ///< which has no row
+    bool without_alpha;              ///< which is not measured
     const char* found;               ///< what was found of the unmasked pixels
     const char* found_luma;          ///< of those of which no color is nodata, for luma; or null: it is in `found`
     const rules::ClassCounts* sums;  ///< of what was made; null where nothing was

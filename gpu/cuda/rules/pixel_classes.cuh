@@ -28,6 +28,15 @@ struct PixelClasses {
     __device__ bool valid_at(int position) const { return unmasked && (nodata >> position & 1) == 0; }
 };
 
+/// Samples of a pixel that are nodata by their value, masked or not: one bit each.
+template <class Sample>
+__device__ inline std::uint64_t named_nodata(const ClassRules& rules, const Sample* pixel) {
+    std::uint64_t named = 0;
+    if (!rules.any) return named;
+    for (int c = 0; c < rules.channels; ++c) named |= std::uint64_t{rules.names(c, core::value_of(pixel[c]))} << c;
+    return rules.nodata_any && named != 0 ? rules::first_bits(rules.channels) : named;
+}
+
 /// Adds up the lanes for which something holds, by all of a warp.
 __device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
     const unsigned lanes = __ballot_sync(0xFFFFFFFFu, holds);
@@ -38,12 +47,13 @@ __device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
 struct BlockClassSums {
     std::uint32_t unmasked, color_nodata, nodata[most_channels];
 
-    /// By all threads, of which there are at least `most_channels`; a barrier follows.
+    /// By all threads, at least `most_channels`; a barrier follows.
     __device__ void clear() {
         if (threadIdx.x == 0) unmasked = color_nodata = 0;
         if (threadIdx.x < most_channels) nodata[threadIdx.x] = 0;
     }
-    /// By all of a warp. `colors`: one bit per position in the pixel, one of which is nodata where a color is.
+    /// By a whole warp. `colors`: one bit per position in the pixel that has a color; a pixel is nodata for luma if one
+    /// of these is.
     __device__ void add(const PixelClasses& of, int channels, std::uint64_t colors) {
         count_lanes(&unmasked, of.unmasked);
         if (!__any_sync(0xFFFFFFFFu, of.nodata != 0)) return;

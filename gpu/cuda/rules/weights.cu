@@ -1,4 +1,4 @@
-// Weights: a sweep that adds up what samples weigh, value by value, and the result that becomes of the sums.
+// Weights: a sweep that adds up the weights of samples, value by value, and the result from these sums.
 
 #include "cuda/rules/weights.hpp"
 
@@ -9,8 +9,8 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/results.cuh"
+#include "cuda/rules/channel.cuh"
 #include "cuda/rules/pixel_classes.cuh"
-#include "cuda/rules/row.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -26,8 +26,8 @@ constexpr int values_of_byte = 256;
 constexpr int rounds_of_sums = (1 << 24) / threads<std::uint8_t>;
 static_assert(std::uint64_t{rounds_of_sums} * threads<std::uint8_t> * 255 < std::uint64_t{1} << 32);
 
-/// Adds a block's sums in shared memory, of which there are columns side by side, to those in device memory, and clears
-/// them. By all threads, behind a barrier. Lanes begin at different columns, which lie in different banks.
+/// Adds the sums of a block in shared memory, which have several columns, to those in device memory, and clears them.
+/// By all threads, after a barrier. Lanes begin at different columns, which are in different banks.
 __device__ inline void move_sums(std::uint32_t* sums, int count, int columns_log2, Word* to) {
     const unsigned columns = 1u << columns_log2;
     for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
@@ -41,7 +41,7 @@ __device__ inline void move_sums(std::uint32_t* sums, int count, int columns_log
     }
 }
 
-/// Adds samples of 16 bits to a row's sums in device memory, by all of a warp: at once where the valid ones are
+/// Adds samples of 16 bits to a channel's sums in device memory, by all of a warp: at once where the valid ones are
 /// equal, since one sum takes one addition after the other.
 __device__ inline void add_weights(Word* sums, bool counts, std::uint32_t code, std::uint32_t weight) {
     const unsigned lanes = __ballot_sync(0xFFFFFFFFu, counts);
@@ -56,14 +56,14 @@ __device__ inline void add_weights(Word* sums, bool counts, std::uint32_t code, 
     }
 }
 
-/// Kernel of the sums of weights: one thread per pixel. Launch: any grid; of 8 bits with shared memory for `1 <<
-/// columns_log2` columns of sums, one of which a lane adds to. Bytes: each pixel is read once. Limit: fewer than 2^32
+/// Kernel of the sums of weights: one thread per pixel. Launch: any grid; for 8 bits, with shared memory for `1 <<
+/// columns_log2` columns of sums. Each lane adds to one column. Bytes: each pixel is read once. Limit: fewer than 2^32
 /// pixels per block.
 template <class Sample, int C>
 __global__ void __launch_bounds__(threads<Sample>)
     weight_kernel(const __grid_constant__ WeightParameters p, int columns_log2) {
     __shared__ BlockClassSums classes;
-    const int rows = p.rows, colors = rows == 1 ? 1 : 3, sums = rows * values_of_byte;
+    const int channels = p.channel_count, colors = channels == 1 ? 1 : 3, sums = channels * values_of_byte;
     const std::int64_t pixels = p.image.pixels(), step = std::int64_t{gridDim.x} * threads<Sample>;
     const bool rgb = p.common.rgb;
     std::uint32_t* const column = dynamic_shared + threadIdx.x % (1u << columns_log2);
@@ -72,11 +72,11 @@ __global__ void __launch_bounds__(threads<Sample>)
         for (int i = static_cast<int>(threadIdx.x); i < sums << columns_log2; i += threads<Sample>)
             dynamic_shared[i] = 0;
     __syncthreads();  // clear sums
-    const auto add = [&](int row, bool counts, std::uint32_t code, std::uint32_t weight) {
+    const auto add = [&](int channel, bool counts, std::uint32_t code, std::uint32_t weight) {
         if constexpr (!in_shared<Sample>)
-            add_weights(p.counts + std::int64_t{row} * p.common.bins, counts, code, weight);
+            add_weights(p.counts + std::int64_t{channel} * p.common.bins, counts, code, weight);
         else if (counts)
-            atomicAdd(column + ((row * values_of_byte + static_cast<int>(code)) << columns_log2), weight);
+            atomicAdd(column + ((channel * values_of_byte + static_cast<int>(code)) << columns_log2), weight);
     };
     int rounds = 0;
     for (std::int64_t begin = std::int64_t{blockIdx.x} * threads<Sample>; begin < pixels; begin += step) {
@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(threads<Sample>)
         for (int c = 0; c < (C == 1 ? 1 : 3); ++c)
             if (c < colors) add(c, of.valid_at(c), code[c], weight);
         if constexpr (C > 1)
-            if (rows > 1)
-                add(luma_row, of.unmasked && (of.nodata & p.luma_bits) == 0,
+            if (channels > 1)
+                add(luma_channel, of.unmasked && (of.nodata & p.luma_bits) == 0,
                     core::luma_code<Sample>(rgb ? code[0] : code[2], code[1], rgb ? code[2] : code[0]), weight);
         if constexpr (C > 3)
-            if (rows > luma_row + 1) add(luma_row + 1, of.valid_at(3), code[3], weight);
+            if (channels > luma_channel + 1) add(luma_channel + 1, of.valid_at(3), code[3], weight);
         if constexpr (in_shared<Sample>)
             if (++rounds == rounds_of_sums) {
                 rounds = 0;
@@ -114,23 +114,23 @@ __global__ void __launch_bounds__(threads<Sample>)
     classes.add_to(p.sums);
 }
 
-/// Kernel of the result. Launch: one block per row; the last to end publishes it.
-__global__ void __launch_bounds__(row_threads) weighted_result_kernel(const __grid_constant__ WeightParameters p) {
+/// Kernel of the result. Launch: one block per channel; the last to end publishes it.
+__global__ void __launch_bounds__(channel_threads) weighted_result_kernel(const __grid_constant__ WeightParameters p) {
     __shared__ bool last;
     const Common& common = p.common;
-    const int row = static_cast<int>(blockIdx.x), channels = p.rows == 1 ? 1 : p.rules.channels,
-              position = position_of(row, channels, common.rgb);
-    const Word* counts = p.counts + std::int64_t{result_row(row, channels, common.rgb)} * common.bins;
+    const int c = static_cast<int>(blockIdx.x), channels = p.channel_count == 1 ? 1 : p.rules.channels,
+              position = position_of(c, channels, common.rgb);
+    const Word* counts = p.counts + std::int64_t{result_channel(c, channels, common.rgb)} * common.bins;
     ImageResult& to = *result_of(common, 0);
-    ChannelResult& channel = to.channels[row];
-    copy_row(common, counts, counts_of(common, 0, row), channel, [](std::uint32_t) { return false; });
+    ChannelResult& channel = to.channels[c];
+    copy_channel(common, counts, counts_of(common, 0, c), channel, [](std::uint32_t) { return false; });
     if (threadIdx.x == 0) {
         channel.nodata = position < 0 ? p.sums->color_nodata : p.sums->nodata[position];
-        channel.weight = channel.samples;  // of which the row's counts are sums
+        channel.weight = channel.samples;  // of which the channel's counts are sums
         channel.samples = p.sums->unmasked - channel.nodata;
-        if (row == 0) {
-            write_header(common, 0, p.image.pixels(), p.rows);
-            to.luma_counted = common.report_luma && p.rows > 1;
+        if (c == 0) {
+            write_header(common, 0, p.image.pixels(), p.channel_count);
+            to.luma_counted = common.report_luma && p.channel_count > 1;
             to.weighted = true;
         }
     }
@@ -150,7 +150,7 @@ void launch_weights(const WeightParameters& parameters, const Launch& launch) {
                 int columns = 0;
                 if constexpr (in_shared<Sample>) {
                     const std::size_t bytes =
-                        static_cast<std::size_t>(parameters.rows) * values_of_byte * sizeof(std::uint32_t);
+                        static_cast<std::size_t>(parameters.channel_count) * values_of_byte * sizeof(std::uint32_t);
                     columns = replicas_log2(launch, bytes);
                     configuration = {blocks_for(pixels, u8_pixels_per_block), threads<Sample>, bytes << columns};
                 }
@@ -158,8 +158,8 @@ void launch_weights(const WeightParameters& parameters, const Launch& launch) {
                               parameters, columns);
             });
     });
-    launch_kernel(launch, weighted_result_kernel, false, LaunchConfiguration{parameters.rows, row_threads, 0, 1},
-                  parameters);
+    launch_kernel(launch, weighted_result_kernel, false,
+                  LaunchConfiguration{parameters.channel_count, channel_threads, 0, 1}, parameters);
 }
 
 }  // namespace gpuhist::cuda

@@ -13,11 +13,11 @@ struct WeightParameters {
     Image image;
     Mask mask;
     ClassRules rules;
-    std::uint64_t luma_bits;   ///< one bit per position in the pixel: luma is valid where none of these is nodata
-    std::uint32_t opaque;      ///< what each sample weighs; 0: the alpha of its pixel
-    std::int32_t rows;         ///< of the result: 1, or 4; 5 where a fourth sample is not the weight
-    Word* counts;              ///< in device memory, for sums of weights: rows in memory order, with luma as luma_row;
-                               ///< zero before
+    std::uint64_t luma_bits;     ///< one bit per position in the pixel: luma is valid where none of these is nodata
+    std::uint32_t opaque;        ///< what each sample weighs; 0: the alpha of its pixel
+    std::int32_t channel_count;  ///< of the result: 1, or 4; 5 where a fourth sample is not the weight
+    Word* counts;  ///< in device memory, for sums of weights: channels in memory order, with luma as luma_channel;
+                   ///< zero before
     rules::ClassCounts* sums;  ///< zero before
     std::uint32_t* arrived;    ///< zero before and after
 };

@@ -46,16 +46,16 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// Kernel that counts the codes of a row of the results, and with the first one finds boxes. Launch: a block per
+/// Kernel that counts the codes of a channel of the results, and with the first one finds boxes. Launch: a block per
 /// multiprocessor, in rows of the grid for the images. Limit: fewer than 2^32 pixels per block.
 template <class Label>
 __global__ void __launch_bounds__(threads, 1)
     few_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers,
                const __grid_constant__ FewRegionsMemory memory, bool first) {
-    const SortedRow& row = images.row;
+    const SortedChannel& channel = images.channel;
     const auto labels = static_cast<std::uint32_t>(numbers.of_each);
     const BlockRegions block(labels);
-    const std::int64_t width = row.image.width, segments = (width + warp_pixels - 1) / warp_pixels,
+    const std::int64_t width = channel.image.width, segments = (width + warp_pixels - 1) / warp_pixels,
                        warps = std::int64_t{gridDim.x} * (threads / warp_lanes),
                        warp = std::int64_t{blockIdx.x} * (threads / warp_lanes) + threadIdx.x / warp_lanes;
     for (std::int64_t image = blockIdx.y; image < images.images; image += gridDim.y) {
@@ -63,17 +63,18 @@ __global__ void __launch_bounds__(threads, 1)
         for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads) block.excluded[i] = 0;
         for (std::uint32_t i = threadIdx.x; i < labels; i += threads) block.boxes[i] = no_box;
         __syncthreads();  // clear memory
-        for (std::int64_t item = warp; item < segments * row.image.height; item += warps) {
+        for (std::int64_t item = warp; item < segments * channel.image.height; item += warps) {
             const std::int64_t y = divide(item, segments),
                                x = (item - y * segments) * warp_pixels + threadIdx.x % warp_lanes * lane_pixels;
             const auto* label_at =
                 reinterpret_cast<const Label*>(static_cast<const char*>(images.labels.data) +
                                                image * images.labels_bytes + y * images.labels.row_bytes) +
                 x;
-            const auto* pixel = static_cast<const std::uint8_t*>(row.image.data) + image * images.image_bytes +
-                                y * row.image.row_bytes + x * row.channels;
+            const auto* pixel = static_cast<const std::uint8_t*>(channel.image.data) + image * images.image_bytes +
+                                y * channel.image.row_bytes + x * channel.pixel_samples;
             const std::uint8_t* mask =
-                row.mask.data ? row.mask.data + image * images.mask_bytes + y * row.mask.row_bytes + x : nullptr;
+                channel.mask.data ? channel.mask.data + image * images.mask_bytes + y * channel.mask.row_bytes + x
+                                  : nullptr;
             const int pixels = static_cast<int>(min(std::int64_t{lane_pixels}, width - x));
             std::uint32_t label[lane_pixels], code[lane_pixels];
             bool valid[lane_pixels], nodata[lane_pixels];
@@ -81,15 +82,15 @@ __global__ void __launch_bounds__(threads, 1)
             for (int k = 0; k < lane_pixels; ++k) {
                 const bool in = k < pixels;
                 const auto sample = [&](int place) {
-                    return static_cast<std::uint8_t>(pixel[k * row.channels + place] ^ images.flip);
+                    return static_cast<std::uint8_t>(pixel[k * channel.pixel_samples + place] ^ images.flip);
                 };
                 label[k] = in ? std::uint32_t{label_at[k]} : 0;
                 valid[k] = in && (!mask || is_valid(images, mask[k]));
                 nodata[k] = in && images.classes && mask[k] == nodata_class;
-                code[k] = !in ? 0
-                          : row.luma
-                              ? core::luma_code<std::uint8_t>(sample(row.first), sample(row.green), sample(row.last))
-                              : sample(row.first);
+                code[k] = !in            ? 0
+                          : channel.luma ? core::luma_code<std::uint8_t>(sample(channel.first), sample(channel.green),
+                                                                         sample(channel.last))
+                                         : sample(channel.first);
             }
             int run = 0;  // where the equal labels began
 #pragma unroll
@@ -137,10 +138,11 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0) *found = {before, *memory.refused};
 }
 
-/// Kernel that writes a row of the results, a label per warp. Launch: any grid.
+/// Kernel that writes a channel of the results, a label per warp. Launch: any grid.
 __global__ void __launch_bounds__(finish_threads)
     few_finish_kernel(const __grid_constant__ LabelNumbers numbers, const __grid_constant__ FewRegionsMemory memory,
-                      std::uint64_t all, bool first, int result_row, const __grid_constant__ RegionResults results) {
+                      std::uint64_t all, bool first, int result_channel,
+                      const __grid_constant__ RegionResults results) {
     constexpr int each = values / warp_lanes;
     __shared__ Word upto_of[finish_threads / warp_lanes][values];  // samples up to each code
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
@@ -182,12 +184,12 @@ __global__ void __launch_bounds__(finish_threads)
                 write_place(result, numbers, number, memory.boxes[number]);
                 result.area = n + memory.excluded[2 * number] + memory.excluded[2 * number + 1];
             }
-            write_channel(result.channels[result_row], results.depth, n, sum, core::u128{squares}, ~complement_minimum,
-                          maximum);
-            result.channels[result_row].nodata = memory.excluded[2 * number + 1];
+            write_channel(result.channels[result_channel], results.depth, n, sum, core::u128{squares},
+                          ~complement_minimum, maximum);
+            result.channels[result_channel].nodata = memory.excluded[2 * number + 1];
         }
-        auto* percentiles =
-            reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
+        auto* percentiles = reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) +
+                            result_channel * results.percentiles;
         for (int i = lane; i < results.percentiles; i += warp_lanes)
             percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
                                     : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
@@ -212,9 +214,9 @@ bool are_few(const LabelNumbers& numbers, std::size_t sample_bytes, const Launch
            BlockRegions::bytes(numbers.of_each) + static_shared_bytes <= launch.shared_bytes;
 }
 
-void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& numbers, const FewRegionsMemory& memory,
-                            std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
-                            const Launch& launch) {
+void launch_few_regions_channel(const LabeledImages& images, const LabelNumbers& numbers,
+                                const FewRegionsMemory& memory, std::size_t label_bytes, bool first, int result_channel,
+                                const RegionResults& results, const Launch& launch) {
     const std::uint64_t all = numbers.of_each * static_cast<std::uint64_t>(images.images);
     const auto configuration_for = [](std::uint64_t items, int block_threads, int of_block) {
         return LaunchConfiguration{blocks_for(static_cast<std::int64_t>(items), of_block), block_threads, 0};
@@ -240,7 +242,7 @@ void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& num
         launch_kernel(launch, place_kernel, false, LaunchConfiguration{1, threads, 0}, memory, all,
                       reinterpret_cast<RegionsFound*>(results.memory));
     launch_kernel(launch, few_finish_kernel, false, configuration_for(all, finish_threads, finish_threads / warp_lanes),
-                  numbers, memory, all, first, result_row, results);
+                  numbers, memory, all, first, result_channel, results);
 }
 
 }  // namespace gpuhist::cuda

@@ -307,7 +307,7 @@ struct Task {
     RegionMemory<Key> memory;
     LabelNumbers numbers;
     bool first;
-    int result_row;
+    int result_channel;
     RegionResults results;
 };
 
@@ -335,7 +335,7 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
     channel.nodata = end - at[nodata];
     char* const to = results.memory + results.layout.first + region * results.layout.stride;
     auto* percentiles =
-        reinterpret_cast<double*>(to + results.layout.percentiles_offset) + task.result_row * results.percentiles;
+        reinterpret_cast<double*>(to + results.layout.percentiles_offset) + task.result_channel * results.percentiles;
     if (n > 0) {
         if constexpr (is_weighted<Sample>) {
             measure_weighted(samples, results, channel, percentiles);
@@ -367,11 +367,11 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
         write_place(result, task.numbers, memory.numbers[region], memory.boxes[region]);
         result.area = end - begin;
     }
-    result.channels[task.result_row] = channel;
+    result.channels[task.result_channel] = channel;
 }
 
-/// Kernel that writes a row of the results, and the rest of them with the first row. Launch: any grid. Limit: 2^30
-/// keys, 2^22 per thread.
+/// Kernel that writes a channel of the results, and the rest of them with the first channel. Launch: any grid. Limit:
+/// 2^30 keys, 2^22 per thread.
 template <class Sample, class Key>
 __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid_constant__ Task<Key> task) {
     __shared__ BlockMemory memory;
@@ -403,9 +403,9 @@ __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid
 
 template <class Key>
 void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>& memory, std::int64_t count, bool first,
-                           int result_row, const RegionResults& results, const Launch& launch) {
+                           int result_channel, const RegionResults& results, const Launch& launch) {
     const LaunchConfiguration configuration{std::min<std::int64_t>(memory.regions, count), threads, 0, resident};
-    const Task<Key> task{memory, numbers, first, result_row, results};
+    const Task<Key> task{memory, numbers, first, result_channel, results};
     with_depth(results.depth, [&](auto sample) {
         using Own = decltype(sample);
         using Sample = std::conditional_t<core::is_real<Own>, Own, core::Code<Own>>;  // integers go by their codes

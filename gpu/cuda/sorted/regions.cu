@@ -32,7 +32,7 @@ __device__ inline std::uint64_t number_of(const LabelNumbers& numbers, std::int6
 /// = width. Launch: blocks of 32 x block_rows, any grid.
 template <class Label, class Visit>
 __device__ inline void for_labels(const LabeledImages& images, const Visit& visit) {
-    const std::int64_t width = images.row.image.width, height = images.row.image.height;
+    const std::int64_t width = images.channel.image.width, height = images.channel.image.height;
     const std::int64_t rows = images.images * height;
     for (std::int64_t r = std::int64_t{blockIdx.y} * block_rows + threadIdx.y; r < rows; r += gridDim.y * block_rows) {
         const std::int64_t image = divide(r, height), y = r - image * height;
@@ -51,13 +51,13 @@ template <class Sample, class Label, class Key>
 __global__ void __launch_bounds__(threads)
     key_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers, Key* keys,
                Word* refused) {
-    const SortedRow& row = images.row;
+    const SortedChannel& channel = images.channel;
     for_labels<Label>(images, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::uint32_t label) {
-        if (x == row.image.width) return;
+        if (x == channel.image.width) return;
         using Code = core::Code<Sample>;
-        const auto* line = reinterpret_cast<const Sample*>(static_cast<const char*>(row.image.data) +
-                                                           image * images.image_bytes + y * row.image.row_bytes);
-        const Sample* pixel = line + x * row.channels;
+        const auto* line = reinterpret_cast<const Sample*>(static_cast<const char*>(channel.image.data) +
+                                                           image * images.image_bytes + y * channel.image.row_bytes);
+        const Sample* pixel = line + x * channel.pixel_samples;
         const auto code = [&](int place) {
             if constexpr (core::is_real<Sample>)
                 return core::code_of(pixel[place]);
@@ -65,18 +65,19 @@ __global__ void __launch_bounds__(threads)
                 return static_cast<Code>(pixel[place] ^ images.flip);
         };
         const std::uint8_t byte =
-            row.mask.data ? row.mask.data[image * images.mask_bytes + y * row.mask.row_bytes + x] : 1;
+            channel.mask.data ? channel.mask.data[image * images.mask_bytes + y * channel.mask.row_bytes + x] : 1;
         Key value;
         if (!is_valid(images, byte))
             value = Key{1} << numbers.sample_bits | (byte == 0 ? 0u : 1u);
         else
-            value =
-                row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
+            value = channel.luma ? core::luma_code<Sample>(code(channel.first), code(channel.green), code(channel.last))
+                                 : code(channel.first);
         if (numbers.weight_bits > 0)
-            value = value << numbers.weight_bits | static_cast<Key>(row.channels == 4 ? code(3) : images.weight);
+            value =
+                value << numbers.weight_bits | static_cast<Key>(channel.pixel_samples == 4 ? code(3) : images.weight);
         const std::uint64_t number = number_of(numbers, image, label);
         if (refused && label > numbers.largest) atomicAdd(refused, Word{1});
-        keys[(image * row.image.height + y) * row.image.width + x] =
+        keys[(image * channel.image.height + y) * channel.image.width + x] =
             static_cast<Key>(number) << numbers.value_bits | value;
     });
 }
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(threads)
     });
 }
 
-/// Region of a number that is among them; one behind all where there is no room for it.
+/// Region with a number; one past the last if there is no room for it.
 template <class Key>
 __device__ inline std::uint32_t region_of(const RegionMemory<Key>& memory, std::uint64_t number, std::uint32_t found) {
     if (memory.places) return memory.places[number];
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(threads)
     const auto regions = static_cast<std::uint32_t>(found->regions);
     for_labels<Label>(images, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::uint32_t label) {
         const int lane = threadIdx.x;
-        const bool inside = x < images.row.image.width;
+        const bool inside = x < images.channel.image.width;
         const std::uint32_t before = __shfl_up_sync(all_lanes, label, 1);
         const unsigned lanes = __ballot_sync(all_lanes, inside);
         const bool first = inside && (lane == 0 || label != before);
@@ -206,12 +207,12 @@ __global__ void __launch_bounds__(threads)
     if (lane == 0 && begun > 0) add(begun - 1, sum_before, squares_before);
 }
 
-/// Kernel that writes a row of the results, of 8- or 16-bit integers, a region per thread, and the rest of them with
-/// the first row.
+/// Kernel that writes a channel of the results, of 8- or 16-bit integers, a region per thread, and the rest of them
+/// with the first channel.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     finish_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
-                  bool first, int result_row, const __grid_constant__ RegionResults results) {
+                  bool first, int result_channel, const __grid_constant__ RegionResults results) {
     const auto* found = reinterpret_cast<const RegionsFound*>(results.memory);
     const std::uint64_t regions = min(Word{found->regions}, Word{memory.regions});
     const Key codes = (Key{1} << numbers.sample_bits) - 1, excluded = Key{1} << numbers.sample_bits;
@@ -235,11 +236,11 @@ __global__ void __launch_bounds__(threads)
         };
         const RegionSums sums = memory.sums[r];
         memory.sums[r] = {};
-        write_channel(result.channels[result_row], results.depth, n, sums.sum, core::u128{sums.squares},
+        write_channel(result.channels[result_channel], results.depth, n, sums.sum, core::u128{sums.squares},
                       n ? code(0) : 0, n ? code(n - 1) : 0);
-        result.channels[result_row].nodata = end - nodata;
-        auto* percentiles =
-            reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
+        result.channels[result_channel].nodata = end - nodata;
+        auto* percentiles = reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) +
+                            result_channel * results.percentiles;
         for (int i = 0; i < results.percentiles; ++i)
             percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
                                     : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
@@ -271,15 +272,15 @@ void with_sample_type(Depth depth, const Function& function) {
 }  // namespace
 
 template <class Key>
-void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
-                       std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
-                       const Launch& launch) {
+void launch_region_channel(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
+                           std::size_t label_bytes, bool first, int result_channel, const RegionResults& results,
+                           const Launch& launch) {
     const cudaStream_t stream = launch.stream;
-    const std::int64_t count = images.pixels(), rows = images.images * images.row.image.height;
+    const std::int64_t count = images.pixels(), rows = images.images * images.channel.image.height;
     const dim3 block(warp_lanes, block_rows),
-        grid(
-            static_cast<unsigned>(std::min<std::int64_t>((images.row.image.width + warp_lanes - 1) / warp_lanes, 4096)),
-            static_cast<unsigned>(std::min<std::int64_t>((rows + block_rows - 1) / block_rows, 65535)));
+        grid(static_cast<unsigned>(
+                 std::min<std::int64_t>((images.channel.image.width + warp_lanes - 1) / warp_lanes, 4096)),
+             static_cast<unsigned>(std::min<std::int64_t>((rows + block_rows - 1) / block_rows, 65535)));
     auto* const found = reinterpret_cast<RegionsFound*>(results.memory);
     if (first) GPUHIST_CUDA(cudaMemsetAsync(memory.refused, 0, sizeof *memory.refused, stream));
     with_sample_type(results.depth, [&](auto sample) {
@@ -309,20 +310,20 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
         });
     }
     if (are_measured_apart(numbers, results.depth))
-        return launch_region_moments(numbers, memory, count, first, result_row, results, launch);
+        return launch_region_moments(numbers, memory, count, first, result_channel, results, launch);
     sum_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count);
     GPUHIST_CUDA(cudaGetLastError());
     const unsigned of_regions = std::min<unsigned>(
         static_cast<unsigned>((std::min<std::int64_t>(memory.regions, count) + threads - 1) / threads), 1u << 14);
-    finish_kernel<<<of_regions, threads, 0, stream>>>(memory, numbers, first, result_row, results);
+    finish_kernel<<<of_regions, threads, 0, stream>>>(memory, numbers, first, result_channel, results);
     GPUHIST_CUDA(cudaGetLastError());
 }
 
-template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint32_t>&,
-                                std::size_t, bool, int, const RegionResults&, const Launch&);
-template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint64_t>&,
-                                std::size_t, bool, int, const RegionResults&, const Launch&);
-template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<WideKey>&, std::size_t,
-                                bool, int, const RegionResults&, const Launch&);
+template void launch_region_channel(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint32_t>&,
+                                    std::size_t, bool, int, const RegionResults&, const Launch&);
+template void launch_region_channel(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint64_t>&,
+                                    std::size_t, bool, int, const RegionResults&, const Launch&);
+template void launch_region_channel(const LabeledImages&, const LabelNumbers&, const RegionMemory<WideKey>&,
+                                    std::size_t, bool, int, const RegionResults&, const Launch&);
 
 }  // namespace gpuhist::cuda

@@ -15,16 +15,16 @@ namespace gpuhist::cuda {
 /// Byte of a mask for nodata samples.
 inline constexpr std::uint8_t nodata_class = 2;
 
-/// Images and their label maps, of `row.image`'s size each. Rows are not taken together.
+/// Images and their label maps, of `channel.image`'s size each. Rows are not taken together.
 struct LabeledImages {
-    SortedRow row;  ///< of the first image
+    SortedChannel channel;  ///< of the first image
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
     std::uint32_t flip;    ///< of signed integers: their highest bit; else 0
     std::uint32_t weight;  ///< of samples with weights in images without alpha; else alpha is theirs
     bool classes;          ///< the mask tells nodata (`nodata_class`) from masked
 
-    std::int64_t pixels() const { return images * row.image.pixels(); }
+    std::int64_t pixels() const { return images * channel.image.pixels(); }
 };
 
 /// Numbers of labels: the regions of all images of a batch one after the other, and one more that is outside of all.
@@ -87,28 +87,28 @@ struct RegionResults {
 /// Widest key. The narrowest of 32, 64 and 128 bits is sorted that holds a number, a value and a weight.
 using WideKey = core::u128;
 
-/// Enqueues the filling of a row of the results; with the first one the regions are found. `result_row`: its place in
-/// the results. Throws CudaError; does not synchronize.
+/// Enqueues the filling of a channel of the results; with the first one the regions are found. `result_channel`: its
+/// place in the results. Throws CudaError; does not synchronize.
 template <class Key>
-void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
-                       std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
-                       const Launch& launch);
+void launch_region_channel(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
+                           std::size_t label_bytes, bool first, int result_channel, const RegionResults& results,
+                           const Launch& launch);
 
 /// Verdict on samples: whether their regions are measured one by one, not by sums over all keys.
 constexpr bool are_measured_apart(const LabelNumbers& numbers, Depth depth) {
     return numbers.weight_bits > 0 || sample_bytes(depth) > 2 || traits_of(depth).floating;
 }
-/// Enqueues the last step for these: a row of the results from sorted keys.
+/// Enqueues the last step for these: a channel of the results from sorted keys.
 template <class Key>
 void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>& memory, std::int64_t count, bool first,
-                           int result_row, const RegionResults& results, const Launch& launch);
+                           int result_channel, const RegionResults& results, const Launch& launch);
 
 /// Verdict on labels: whether a block's shared memory has room to count the samples of each.
 bool are_few(const LabelNumbers& numbers, std::size_t sample_bytes, const Launch& launch);
 
 /// Enqueues likewise, where they are.
-void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& numbers, const FewRegionsMemory& memory,
-                            std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
-                            const Launch& launch);
+void launch_few_regions_channel(const LabeledImages& images, const LabelNumbers& numbers,
+                                const FewRegionsMemory& memory, std::size_t label_bytes, bool first, int result_channel,
+                                const RegionResults& results, const Launch& launch);
 
 }  // namespace gpuhist::cuda

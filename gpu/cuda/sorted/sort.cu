@@ -1,4 +1,4 @@
-// Sorting: the codes of a row of samples, sorted by CUB's radix sort, and where each value begins among them.
+// Sorting: a channel's codes, sorted by CUB's radix sort, and where each value begins among them.
 
 #include "cuda/sorted/sort.hpp"
 
@@ -19,22 +19,22 @@ namespace {
 /// Kernel that finds the codes of `count` pixels from `begin` on, and the number of masked ones. Launch: any grid.
 template <class Sample>
 __global__ void __launch_bounds__(threads)
-    code_kernel(const __grid_constant__ SortedRow row, std::int64_t begin, std::int64_t count,
+    code_kernel(const __grid_constant__ SortedChannel channel, std::int64_t begin, std::int64_t count,
                 core::Code<Sample>* codes, std::uint32_t* masked) {
     const std::int64_t step = std::int64_t{gridDim.x} * threads;
     for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
-        const std::int64_t y = row.image.height == 1 ? 0 : divide(begin + i, row.image.width);
-        const std::int64_t x = begin + i - y * row.image.width;
-        if (row.mask.data && row.mask.data[y * row.mask.row_bytes + x] == 0) {
+        const std::int64_t y = channel.image.height == 1 ? 0 : divide(begin + i, channel.image.width);
+        const std::int64_t x = begin + i - y * channel.image.width;
+        if (channel.mask.data && channel.mask.data[y * channel.mask.row_bytes + x] == 0) {
             atomicAdd(masked, 1u);
             codes[i] = ~core::Code<Sample>{0};
             continue;
         }
-        const char* line = static_cast<const char*>(row.image.data) + y * row.image.row_bytes;
-        const Sample* pixel = reinterpret_cast<const Sample*>(line) + x * row.channels;
+        const char* line = static_cast<const char*>(channel.image.data) + y * channel.image.row_bytes;
+        const Sample* pixel = reinterpret_cast<const Sample*>(line) + x * channel.pixel_samples;
         const auto code = [&](int place) { return core::code_of(pixel[place]); };
-        codes[i] =
-            row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
+        codes[i] = channel.luma ? core::luma_code<Sample>(code(channel.first), code(channel.green), code(channel.last))
+                                : code(channel.first);
     }
 }
 
@@ -59,17 +59,18 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class Sample>
-void sort(const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory, cudaStream_t stream) {
+void sort(const SortedChannel& channel, std::int64_t begin, std::int64_t count, const SortMemory& memory,
+          cudaStream_t stream) {
     using Code = core::Code<Sample>;
     auto *const found = static_cast<Code*>(memory.codes), *const sorted = static_cast<Code*>(memory.sorted);
     const Code* codes = found;
     GPUHIST_CUDA(cudaMemsetAsync(memory.masked, 0, sizeof *memory.masked, stream));
-    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1 &&
-        !row.mask.data) {  // there already
-        codes = static_cast<const Code*>(row.image.data) + begin;
+    if (std::is_same_v<Sample, Code> && channel.pixel_samples == 1 && channel.image.height == 1 &&
+        !channel.mask.data) {  // there already
+        codes = static_cast<const Code*>(channel.image.data) + begin;
     } else {
         const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 16));
-        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, found, memory.masked);
+        code_kernel<Sample><<<blocks, threads, 0, stream>>>(channel, begin, count, found, memory.masked);
         GPUHIST_CUDA(cudaGetLastError());
     }
     std::size_t bytes = memory.temporary_bytes;
@@ -108,9 +109,9 @@ std::size_t sort_temporary(Depth depth, std::int64_t most) {
     return bytes;
 }
 
-void launch_sort(Depth depth, const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory,
-                 cudaStream_t stream) {
-    core::with_sorted(depth, [&](auto sample) { sort<decltype(sample)>(row, begin, count, memory, stream); });
+void launch_sort(Depth depth, const SortedChannel& channel, std::int64_t begin, std::int64_t count,
+                 const SortMemory& memory, cudaStream_t stream) {
+    core::with_sorted(depth, [&](auto sample) { sort<decltype(sample)>(channel, begin, count, memory, stream); });
 }
 
 }  // namespace gpuhist::cuda

@@ -10,11 +10,11 @@
 
 namespace gpuhist::cuda {
 
-/// Row of results to be sorted: a channel of an image, or luma of its colors.
-struct SortedRow {
+/// Channel whose samples are sorted: one of a pixel, or luma of its colors.
+struct SortedChannel {
     Image image;
     Mask mask;
-    int channels;
+    int pixel_samples;       ///< of all channels
     int first, green, last;  ///< places of red, green and blue in a pixel; a channel has `first` alone
     bool luma;
 };
@@ -43,7 +43,7 @@ std::size_t sort_temporary(std::int64_t most);
 
 /// Enqueues the counting of the samples of pixels [begin, begin + count), row after row. Throws CudaError; does not
 /// synchronize.
-void launch_sort(Depth depth, const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory,
-                 cudaStream_t stream);
+void launch_sort(Depth depth, const SortedChannel& channel, std::int64_t begin, std::int64_t count,
+                 const SortMemory& memory, cudaStream_t stream);
 
 }  // namespace gpuhist::cuda

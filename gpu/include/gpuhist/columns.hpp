@@ -1,4 +1,4 @@
-/// Columns of the results: one table that the files, the help and the documentation are made from.
+/// Columns of the results: one table, from which files, help and documentation are made.
 #pragma once
 
 #include <cstdint>
@@ -14,72 +14,106 @@
 
 namespace gpuhist {
 
-/// Row of results, as columns read it: numbers, and the image, the set or the failure that they are about.
+struct MeasureSummary;
+
+/// Row of results, from which columns read: numbers, and facts about the image, the set or the failure.
 struct ColumnRow {
-    const Statistics* statistics = nullptr;  ///< never null where a column of a channel is read
+    const Statistics* statistics = nullptr;  ///< never null when a column of a channel is read
     Depth depth = Depth::u8;
 
-    std::optional<double> white{};  ///< that numbers refer to; absent: images of several are together
+    std::optional<double> white{};  ///< value of white, to which numbers refer; absent if images have different ones
 
     // An image, a region of one, or a failure.
-    std::uint64_t index = 0;  ///< of the input, counted from 0
+    std::uint64_t index = 0;  ///< number of the input, counted from 0
     std::string_view path{};
 
     // An image, or a region of one.
-    std::int64_t width = 0, height = 0;               ///< of a region: of its box
-    std::string_view alpha{}, damage{};               ///< empty: none
-    const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
-    std::uint64_t pages = 1;                          ///< of the file, of which the image is one
-    const std::vector<Measured>* measured = nullptr;  ///< what its measures found; null: none
+    std::int64_t width = 0, height = 0;                   ///< those of a region: its box
+    std::string_view alpha{}, damage{};                   ///< empty: none
+    std::uint64_t pages = 1;                              ///< number of pages in the file of the image
+    const std::vector<MeasureValue>* measures = nullptr;  ///< its `measure_values`; null: none
 
     // A region.
     std::string_view region{};
     std::int64_t x = 0, y = 0;
     std::uint64_t area = 0;
+    std::optional<double> centroid_x{}, centroid_y{};
 
     // A set.
     std::string_view group{};
     std::uint64_t images = 0;
 
+    // A column of measures, in a set.
+    const MeasureSummary* measure = nullptr;
+
+    // An image of a group of duplicates.
+    std::uint64_t distance = 0;
+    std::string_view kept{};
+
     // A failure.
     std::string_view kind{}, message{};
+
+    // A flag of an image.
+    std::string_view flag{};
+    std::optional<double> value{}, threshold{};
 };
 
-/// Value in a column; nothing where the number is undefined. Text is not copied: it is the row's.
-using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::string_view>;
+/// Value in a column, or nothing if the number is undefined. An integer is an Int128 only if a std::uint64_t does not
+/// hold it. Text is not copied: it belongs to the row.
+using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::string_view, Int128>;
 
-/// Type of a column's values.
+/// Value of a measure, as a column has it. Text belongs to the argument.
+ColumnValue column_value(const MeasureValue& value);
+
+/// Type of the values in a column.
 enum class ColumnType : std::uint8_t { text, integer, number };
 
-/// Table that has columns: a bit of its own, for `Column::files`.
-enum class ColumnFile : std::uint8_t { stats = 1, regions = 2, dataset = 4, errors = 8, quality = 16 };
+/// Table of columns: one bit per table, for `Column::files`.
+enum class ColumnFile : std::uint8_t {
+    stats = 1,
+    regions = 2,
+    dataset = 4,
+    errors = 8,
+    quality = 16,
+    set_quality = 32,
+    groups = 64,
+    flags = 128
+};
 
-/// What the records of a table are about.
-enum class TableSubject : std::uint8_t { image, failure, set };
+/// Subject of the records of a table.
+enum class TableSubject : std::uint8_t {
+    image,
+    failure,
+    set,
+    finding  ///< about an image, but known when all are measured
+};
 
 struct TableTraits {
     ColumnFile table;
-    const char* name;      ///< of its file, NAME.csv, and in the rows of shards
-    TableSubject subject;  ///< a region is of an image
+    const char* name;      ///< name of its file, NAME.csv, and in the rows of shards
+    TableSubject subject;  ///< a region belongs to an image
     bool per_channel;      ///< one row per channel; else one per record
-    bool always;           ///< in every run that writes results; else where a run asks for it
+    bool always;           ///< whether every run that writes results has it; else a run asks for it
 
     std::string file_name() const { return std::string(name) + ".csv"; }
 };
 
-/// All tables. A run gives the files their names in this order, merging in the opposite one.
+/// All tables. A run gives the files their names in this order; a merge does it in the opposite order.
 inline constexpr TableTraits all_tables[] = {
     {ColumnFile::stats, "stats", TableSubject::image, true, true},
     {ColumnFile::regions, "regions", TableSubject::image, true, false},
     {ColumnFile::quality, "quality", TableSubject::image, false, false},
+    {ColumnFile::flags, "flags", TableSubject::finding, false, false},
     {ColumnFile::errors, "errors", TableSubject::failure, false, true},
     {ColumnFile::dataset, "dataset", TableSubject::set, true, true},
+    {ColumnFile::set_quality, "dataset.quality", TableSubject::set, false, false},
+    {ColumnFile::groups, "groups", TableSubject::finding, false, false},
 };
 
 /// Tables of images and failures, whose rows come in the order of the inputs.
 const std::vector<TableTraits>& input_tables();
 
-/// Row of a table. A value outside the enumeration is not allowed.
+/// Row of a table in `all_tables`. The table must be one of the enumeration.
 constexpr const TableTraits& traits_of(ColumnFile table) {
     const TableTraits* traits = all_tables;
     while (traits->table != table) ++traits;
@@ -89,40 +123,38 @@ constexpr const TableTraits& traits_of(ColumnFile table) {
 /// Column of results: one row of the table.
 struct Column {
     std::string name;        ///< in CSV, and the key in JSON
-    const char* unit;        ///< `none` of text, `1` of a number without dimension
-    ColumnType type;         ///< of its values
+    const char* unit;        ///< `none` for text, `1` for a number without dimension
+    ColumnType type;         ///< type of its values
     const char* definition;  ///< a sentence, ASCII
-    const char* source;      ///< the tool or formula whose value it equals, or `gpuhist`
-    const char* images;      ///< the images, or sets, that have a value
-    std::uint8_t files;      ///< the files that have it: bits of ColumnFile
-    bool of_channel;         ///< one value per channel; else one per image, or a group and depth
+    const char* source;      ///< tool or formula with the same value, or `gpuhist`
+    const char* images;      ///< images, or sets, that have a value
+    std::uint8_t files;      ///< files that have the column: bits of ColumnFile
+    bool of_channel;         ///< one value per channel; else one per image, or per group and depth
     ColumnValue (*read)(const ColumnRow& row, const Column& column);
-    std::uint32_t micro = 0;  ///< percentiles: in units of 1e-6 percent
+    std::uint32_t micro = 0;  ///< for percentiles, in units of 1e-6 percent
+    std::size_t place = 0;    ///< for measures, among `measure_columns()`
+    bool robust = false;      ///< a number that StatisticsRequest::clip_sigma asks for
 
     ColumnValue value(const ColumnRow& row) const { return read(row, *this); }
 };
 
-/// Columns, all but those of failures alone or those of a file, in the order of the table, which is that of each file.
-/// The percentiles' stand in the order of the list.
-std::vector<Column> columns(const Percentiles& percentiles = {});
-std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file);
+/// All columns except those of failures, robust ones included; or the columns of one file, robust ones if they are
+/// asked for. They are in the order of the table, which every file has. Percentiles are in the order of their list.
+std::vector<Column> columns(const StatisticsRequest& request = {});
+std::vector<Column> columns(const StatisticsRequest& request, ColumnFile file);
 
 /// Name of a type: `text`, `integer`, `number`.
 const char* to_string(ColumnType type);
 
-/// Name of a channel's row: a band's own where there is one, by place; else that of `to_string`. The text is not
-/// copied.
-std::string_view row_name(Channel channel, const std::vector<std::string>& bands);
-
-/// Name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
+/// Name of the column of a percentile in units of 1e-6 percent, as Percentiles::name.
 std::string percentile_name(std::uint32_t micro);
-/// Name of that of weighted samples: `wp01`, `wp50`, `wp99.9`.
+/// Name of the column of a weighted percentile: `wp01`, `wp50`, `wp99.9`.
 std::string weighted_percentile_name(std::uint32_t micro);
 
-/// Formula of luma in images of a depth.
+/// Formula of luma for a depth, as text.
 const char* luma_formula(Depth depth);
 
-/// Value on the 0-1 scale: over white; absent where either is.
+/// Value on the scale from 0 to 1: value / white. Absent if either is absent.
 std::optional<double> unit_scale(const std::optional<double>& value, const std::optional<double>& white);
 
 }  // namespace gpuhist

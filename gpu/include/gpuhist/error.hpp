@@ -1,4 +1,4 @@
-/// Exceptions of gpuhist. Every message says what failed, where, and how to mend it.
+/// Exceptions of gpuhist. Every message names the fault, the place and the remedy.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace gpuhist {
 
-/// Root of the family.
+/// Base class of all exceptions of gpuhist.
 class Error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Argument outside what the function documents.
+/// Argument that the function does not accept.
 class InvalidArgument : public Error {
     using Error::Error;
 };
 
-/// Image of a depth for which an engine has nothing built; another engine may.
+/// Image of a depth that an engine was not built for. Another engine may measure it.
 class UnsupportedDepth : public InvalidArgument {
     using InvalidArgument::InvalidArgument;
 };
 
-/// Engine that was asked for by name and cannot run here.
+/// Engine that was named, but cannot run here.
 class EngineUnavailable : public Error {
     using Error::Error;
 };
@@ -32,7 +32,7 @@ class CudaError : public Error {
     using Error::Error;
 };
 
-/// Memory of the GPU that does not suffice.
+/// GPU without enough memory.
 class OutOfMemory : public CudaError {
     using CudaError::CudaError;
 };
@@ -45,9 +45,9 @@ class IoError : public Error {
         missing,
         permission,
         truncated,
-        too_large,    ///< more pixels than allowed
-        unsupported,  ///< no image, or one of a kind that is not read
-        damaged,      ///< the decoder gives up
+        too_large,    ///< more pixels or bytes than allowed
+        unsupported,  ///< not an image, or a variant that gpuhist does not read
+        damaged,      ///< wrong data
         memory,
         no_space  ///< the disk is full
     };

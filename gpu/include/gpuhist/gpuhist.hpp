@@ -1,14 +1,17 @@
-/// gpuhist measures images: histograms, statistics, normalized copies. This header brings the whole library.
+/// gpuhist measures images: histograms, statistics, normalized copies. This header includes the whole library.
 #pragma once
 
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/dataset.hpp"
+#include "gpuhist/duplicates.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/flags.hpp"
 #include "gpuhist/frequency_table.hpp"
 #include "gpuhist/histogram.hpp"
 #include "gpuhist/image.hpp"
+#include "gpuhist/jpeg.hpp"
 #include "gpuhist/lut.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"

@@ -1,4 +1,4 @@
-/// Images that somebody else owns: the input of every engine.
+/// Images that the caller owns: the input of every engine.
 #pragma once
 
 #include <cstddef>
@@ -8,68 +8,71 @@
 
 namespace gpuhist {
 
-/// Type of one sample: whole numbers without and with a sign, of 8, 16 or 32 bits, and IEEE numbers of half, single and
-/// double precision.
+/// Type of a sample: unsigned and signed integers of 8, 16 or 32 bits, and IEEE floats of half, single and double
+/// precision.
 enum class Depth : std::uint8_t { u8, s8, u16, s16, u32, s32, f16, f32, f64 };
 
-/// Sample of half precision, by its bits. The language has no such type yet.
+/// Sample of half precision, as bits. C++ has no such type yet.
 struct Half {
     std::uint16_t bits;
 };
 
 /// Ways in which the samples of a depth are counted.
 enum class Counting : std::uint8_t {
-    values,  ///< in a bin for each value that the type has, ascending
-    bins,    ///< in equal bins over a range, moments and order statistics beside them
-    sorted   ///< by sorting: a count for each value that occurs
+    values,  ///< in one bin per value of the type, ascending
+    bins,    ///< in equal bins over a range, with moments and order statistics
+    sorted   ///< by sorting: one count per value that occurs
 };
 
-/// Order of the colors in a 3- or 4-channel pixel; alpha, where there is one, is last.
+/// Order of the colors in a pixel of 3 or 4 channels. Alpha, if there is one, is last.
 enum class ChannelOrder : std::uint8_t { bgr, rgb };
 
-/// Meaning of a pixel's samples. Engines measure 1, 3 and 4 of them as `color`, and `name_channels` gives the channels
-/// their names; other numbers are bands, or the colors and bands where the view says so, and have their names at once.
+/// Meaning of the samples of a pixel. Engines treat 1, 3 and 4 samples as `color`; afterwards, `name_channels` gives
+/// the channels other names. Other numbers of samples are bands, or colors and bands if the view says so; their
+/// channels have these names at once.
 enum class Samples : std::uint8_t {
     color,       ///< 1: gray; 3: the colors; 4: the colors and alpha
     gray_alpha,  ///< 4: blue = green = red = gray, and alpha
-    bands,       ///< 1 to 64 that are no colors, by place, of 3 and 4 in ChannelOrder::rgb
-    color_bands  ///< 4 to 64: the colors, and bands that are no alpha
+    bands,       ///< 1 to 64 that are not colors, by place; 3 and 4 of them in ChannelOrder::rgb
+    color_bands  ///< 4 to 64: the colors, and bands that are not alpha
 };
 
-/// Memory in which the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
+/// Memory of the pixels. Device memory is that of the GPU of the engine. The cpu engine refuses it.
 enum class Memory : std::uint8_t { host, device };
 
-/// Depth's facts, one row of a table: whatever depends on the depth asks here, or is chosen by `with_depth`.
+/// Facts of a depth: one row of the table of depths. All code that depends on a depth asks here, or is chosen by
+/// `with_depth`.
 struct DepthTraits {
     Depth depth;
     const char* name;        ///< in files and messages
-    const char* array_type;  ///< as numpy and DLPack call it
-    std::size_t bytes;       ///< of one sample
-    bool floating;           ///< IEEE numbers, which may be NaN and infinite
+    const char* array_type;  ///< name of the type in numpy and DLPack
+    std::size_t bytes;       ///< bytes of a sample
+    bool floating;           ///< whether samples are IEEE floats, which may be NaN or infinite
     Counting counting;       ///< how samples are counted
-    std::uint32_t values;    ///< Counting::values: bins, each of one value; else 0
-    double lowest, highest;  ///< what a normalized copy is stretched to: the type's values, of floats 0 to 1
-    Depth real;              ///< of copies that hold real numbers, see NormalizeTraits::real
+    std::uint32_t values;    ///< Counting::values: number of bins, one per value; else 0
+    double lowest, highest;  ///< range of a normalized copy: that of the type, or 0 to 1 for floats
+    Depth real;              ///< depth of copies with real numbers, see NormalizeTraits::real
+    double alpha_unit;       ///< AlphaRule::weight: unit of alpha (0 to `highest`); 0: alpha is not a weight
 };
 
 inline constexpr DepthTraits all_depths[] = {
-    {Depth::u8, "u8", "uint8", 1, false, Counting::values, 256, 0, 255, Depth::f32},
-    {Depth::s8, "s8", "int8", 1, false, Counting::values, 256, -128, 127, Depth::f32},
-    {Depth::u16, "u16", "uint16", 2, false, Counting::values, 65536, 0, 65535, Depth::f32},
-    {Depth::s16, "s16", "int16", 2, false, Counting::values, 65536, -32768, 32767, Depth::f32},
-    {Depth::u32, "u32", "uint32", 4, false, Counting::sorted, 0, 0, 4294967295.0, Depth::f64},
-    {Depth::s32, "s32", "int32", 4, false, Counting::sorted, 0, -2147483648.0, 2147483647.0, Depth::f64},
-    {Depth::f16, "f16", "float16", 2, true, Counting::values, 65536, 0, 1, Depth::f32},
-    {Depth::f32, "f32", "float32", 4, true, Counting::bins, 0, 0, 1, Depth::f32},
-    {Depth::f64, "f64", "float64", 8, true, Counting::sorted, 0, 0, 1, Depth::f64},
+    {Depth::u8, "u8", "uint8", 1, false, Counting::values, 256, 0, 255, Depth::f32, 1},
+    {Depth::s8, "s8", "int8", 1, false, Counting::values, 256, -128, 127, Depth::f32, 0},
+    {Depth::u16, "u16", "uint16", 2, false, Counting::values, 65536, 0, 65535, Depth::f32, 1},
+    {Depth::s16, "s16", "int16", 2, false, Counting::values, 65536, -32768, 32767, Depth::f32, 0},
+    {Depth::u32, "u32", "uint32", 4, false, Counting::sorted, 0, 0, 4294967295.0, Depth::f64, 0},
+    {Depth::s32, "s32", "int32", 4, false, Counting::sorted, 0, -2147483648.0, 2147483647.0, Depth::f64, 0},
+    {Depth::f16, "f16", "float16", 2, true, Counting::values, 65536, 0, 1, Depth::f32, 0x1p-24},
+    {Depth::f32, "f32", "float32", 4, true, Counting::bins, 0, 0, 1, Depth::f32, 0},
+    {Depth::f64, "f64", "float64", 8, true, Counting::sorted, 0, 0, 1, Depth::f64, 0},
 };
 
-/// Row of a depth. A value outside the enumeration is not allowed.
+/// Row of a depth in the table. The depth must be one of the enumeration.
 constexpr const DepthTraits& traits_of(Depth depth) {
     return all_depths[static_cast<std::size_t>(depth)];
 }
 
-/// Dispatch on a depth: calls `function` with a value of the depth's sample type, and returns what it does.
+/// Dispatch on a depth: calls `function` with a value of the sample type, and returns its result.
 template <class Function>
 constexpr decltype(auto) with_depth(Depth depth, Function&& function) {
     switch (depth) {
@@ -95,17 +98,17 @@ constexpr decltype(auto) with_depth(Depth depth, Function&& function) {
     __builtin_unreachable();
 }
 
-/// Bytes of one sample.
+/// Bytes of a sample.
 constexpr std::size_t sample_bytes(Depth depth) {
     return traits_of(depth).bytes;
 }
 
-/// Name written in files.
+/// Name of a depth in files.
 constexpr const char* to_string(Depth depth) {
     return traits_of(depth).name;
 }
 
-/// List in a sentence of what `name` calls each depth, which is nothing for those that are left out.
+/// List of depths for a sentence. `name` gives the text of each depth; depths with an empty text are left out.
 template <class Name>
 std::string list_depths(const Name& name, const char* last = " and ", const char* comma = ", ") {
     std::string list, held;  // the last one waits until it is known to be that
@@ -118,32 +121,31 @@ std::string list_depths(const Name& name, const char* last = " and ", const char
     return list.empty() ? held : list + last + held;
 }
 
-/// Names of all depths in a sentence: `u8, s8, … and f64`.
+/// Names of all depths, for a sentence: `u8, s8, … and f64`.
 inline std::string depth_names(const char* last = " and ") {
     return list_depths([](const DepthTraits& depth) { return depth.name; }, last);
 }
 
-/// Channels that an image may have.
+/// Largest number of channels in an image.
 inline constexpr int most_channels = 64;
 
-/// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call it is passed to.
-/// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept; a mask
-/// likewise.
+/// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call that gets it. A region
+/// of interest is a view too: `data` points to its first pixel, and `row_bytes` is that of the whole image. The same
+/// holds for the mask.
 template <class Void>
 struct BasicImageView {
-    Void* data = nullptr;        ///< first sample; aligned to the sample's size
+    Void* data = nullptr;        ///< first sample; aligned to the size of a sample
     std::int64_t width = 0;      ///< pixels in a row, at least 1
     std::int64_t height = 0;     ///< rows, at least 1
     int channels = 1;            ///< 1 (gray), 3 (color), 4 (color and alpha), or up to 64 bands
     Depth depth = Depth::u8;     ///< type of a sample
-    std::int64_t row_bytes = 0;  ///< bytes from one row to the next, at least a row's samples, a multiple of a sample
+    std::int64_t row_bytes = 0;  ///< bytes from one row to the next, at least a row of samples, a multiple of a sample
     ChannelOrder order = ChannelOrder::bgr;
     Memory memory = Memory::host;
-    /// Meaning of other than 1, 3 or 4 channels, and of a fourth that is a band, without which f32 has no order
-    /// statistics of all, and copies take it for alpha.
+    /// Meaning of the samples, for other than 1, 3 or 4 channels, and for a fourth channel that is a band. Set it for
+    /// such a band: otherwise f32 lacks the order statistics of `all`, and copies treat the band as alpha.
     Samples samples = Samples::color;
-    /// Mask, in the same memory: one byte per pixel, 0 where it is masked. Null: no pixel is. Of an output it means
-    /// nothing.
+    /// Mask, in the same memory: one byte per pixel, and 0 excludes the pixel. Null: no mask. Ignored in outputs.
     const std::uint8_t* mask = nullptr;
     std::int64_t mask_row_bytes = 0;  ///< bytes from one row of the mask to the next, at least `width`
 
@@ -151,7 +153,7 @@ struct BasicImageView {
     constexpr std::int64_t packed_row_bytes() const {
         return width * channels * static_cast<std::int64_t>(sample_bytes(depth));
     }
-    /// A view to write to is also a view to read.
+    /// Converts a view for writing to a view for reading.
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicImageView<Other>() const {
         return {data, width, height, channels, depth, row_bytes, order, memory, samples, mask, mask_row_bytes};
@@ -161,7 +163,7 @@ struct BasicImageView {
 using ImageView = BasicImageView<const void>;
 using MutableImageView = BasicImageView<void>;
 
-/// View of packed rows, without gaps between them.
+/// View of packed rows, which have no gaps between them.
 constexpr MutableImageView packed_view(void* data, std::int64_t width, std::int64_t height, int channels, Depth depth,
                                        ChannelOrder order = ChannelOrder::bgr, Memory memory = Memory::host) {
     MutableImageView view{data, width, height, channels, depth, 0, order, memory};

@@ -1,9 +1,10 @@
-/// Normalized copies: which table maps the stored values to the written ones.
+/// Normalized copies: the modes, and the tables that map the stored values to the written ones.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "gpuhist/image.hpp"
@@ -11,51 +12,62 @@
 
 namespace gpuhist {
 
-/// Modes of normalization. With lo and hi the chosen extremes, top the type's highest value (1 for floats), n the
-/// number of samples; what is said of v and top holds for signed integers of their distances from the lowest value:
-///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; integers exact, halves rounded
-///   up;
-///               floats in double, rounded once. As cv::normalize(NORM_MINMAX) but for exact halves.
-///   percentile  the minmax formula between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least
-///               1), clamped; where the two are equal the image is left as it is.
-///   equalize    i0 the first non-empty bin, scale = top / (n − h[i0]) in float,
+/// Modes of normalization. lo and hi are the chosen extremes, top is the highest value of the type (1 for floats), and
+/// n is the number of samples. For signed integers, v and top are distances from the lowest value.
+///   minmax      (v − lo) · top / (hi − lo), with lo and hi the smallest and the largest value. Exact in integers, with
+///               halves rounded up; floats are computed in double and rounded once. u8 equals
+///               cv::normalize(NORM_MINMAX), except at exact halves; in u16, OpenCV computes in f32 and may be off by
+///               one.
+///   percentile  the minmax formula, with lo and hi two nearest-rank percentiles (the smallest v with
+///               cum(v) ≥ ceil(q n), at least 1; numpy's method inverted_cdf), and clamped. If the two are equal, the
+///               image does not change. scikit-image's rescale_intensity truncates where this rounds.
+///   equalize    with i0 the first non-empty bin and scale = top / (n − h[i0]) in float,
 ///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit gray. Joint: the table of the
-///               luma histogram on every channel. f32: 65536 equal bins over the finite range of colors and luma,
-///               result in [0, 1]; a population within one bin is left as it is. u32, s32: Σ · top / (n − h[i0]) in
-///               whole numbers, halves rounded up; f16, f64: Σ / (n − h[i0]) in double.
-///   zscore      (v − mean) / std in double, rounded to f32, of u32, s32 and f64 not at all; std is the population's.
-/// A constant channel is left as it is (zscore: becomes 0), and so is one without a finite sample. NaN stays NaN; ±Inf
-/// follow the formula in IEEE arithmetic.
+///               luma histogram for every channel. f32: 65536 equal bins over the finite range of colors and luma, and
+///               results in [0, 1]; a population within one bin does not change. u32, s32: Σ · top / (n − h[i0]) in
+///               whole numbers, with halves rounded up; f16, f64: Σ / (n − h[i0]) in double.
+///   zscore      (v − mean) / std in double, rounded to f32, but not for u32, s32 and f64. std is that of the
+///               population.
+/// A constant channel does not change (zscore: it becomes 0), and neither does a channel without a finite sample. NaN
+/// stays NaN; ±Inf follow the formula in IEEE arithmetic.
 ///
-/// Copies of another depth than these (`Normalization::depth`), zscore's of other floats:
-///   integers to each other  the same formulas with the other type's top, at once: nothing is rounded twice
-///   integers to floats      minmax and percentile as of floats of these values; equalize to f32
-///                           float(Σ h[i0+1..v]) · (1 / (n − h[i0])), at most 1, to f16 and f64 as theirs
-///   f32 to others           the copy in f32, brought to the depth
-///   f16 and f64 to others   the number in double, brought to the depth
-/// What is left as it is, and alpha, is brought to the depth: v · top / (top of v's type), to integers with halves
-/// rounded up; floats have top 1, are clamped to [0, 1] before, ±Inf too, and NaN becomes the lowest value.
+/// Copies of another depth than that of the mode (`Normalization::depth`):
+///   integers to integers    the same formulas with the top of the other type, so nothing is rounded twice
+///   integers to floats      minmax and percentile as for floats with these values; equalize to f32
+///                           float(Σ h[i0+1..v]) · (1 / (n − h[i0])), at most 1; to f16 and f64 as for these types
+///   f32 to others           the copy in f32, converted
+///   f16 and f64 to others   the number in double, converted
+/// Samples that do not change, and alpha, are converted: v · top / (top of v's type), to integers with halves rounded
+/// up. Floats have top 1, are clamped to [0, 1] before, including ±Inf, and NaN becomes the lowest value.
+///
+/// Excluded samples (request.hpp): nodata is never mapped by a table. A sample with a value of Validity::nodata, masked
+/// or not, keeps its value in a copy of the depth of its image. In a copy of another depth, it becomes NaN in floats
+/// and 0 in integers. With Validity::nodata_any, the other samples of its pixel are treated in the same way.
+/// Normalization::valid_only decides about samples that a mask, alpha or Validity::valid excludes. Normalization::fill
+/// replaces nodata. None of this applies to alpha, but in copies of another depth, alpha is 0 if its pixel has an
+/// excluded sample.
 enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore };
 
-/// Findings from which a mode's table follows.
+/// Findings that a mode needs to make its table.
 enum class NormalizeNeeds : std::uint8_t {
-    nothing,   ///< the same for all images, and made on the host: there is no table of a set, and GPUs write no copies
-    extremes,  ///< the smallest and the largest value
-    ranks,     ///< the values at the two nearest ranks; f32 is then analyzed in full
-    mean_std,  ///< mean and population std
+    nothing,   ///< no findings: the table is made on the host and is the same for all images. Sets have no table,
+               ///< and GPUs write no copies
+    extremes,  ///< smallest and largest value
+    ranks,     ///< values at the two nearest ranks; f32 is then analyzed in full
+    mean_std,  ///< mean and std of the population
     counts,    ///< all counts; f32: over equal bins
 };
 
-/// Mode's facts, one row of a table: whatever depends on the mode asks here. Its formulas are in one file of
-/// gpu/normalize.
+/// Facts of a mode: one row of the table of modes. All code that depends on a mode asks here. The formulas of a mode
+/// are in one file of gpu/normalize.
 struct NormalizeTraits {
     NormalizeMode mode;
     const char* name;  ///< in files and options
     NormalizeNeeds needs;
-    bool joint_by_luma;  ///< joint: the luma row decides for all colors; else the colors together, as one population
-    bool real;           ///< the copy holds real numbers, of depth DepthTraits::real; else the depth stays
-    /// What becomes of a sample depends on its place: the whole image is needed, of 8- or 16-bit integers, and
-    /// cpu/normalize.cpp calls a writer. It `needs` nothing.
+    bool joint_by_luma;  ///< a joint table: luma decides for all colors; else the colors together, as one population
+    bool real;           ///< whether the copy holds real numbers, of depth DepthTraits::real; else the depth stays
+    /// Whether the new value of a sample depends on its place. Such a mode needs the whole image, of 8- or 16-bit
+    /// integers. It `needs` nothing, and cpu/normalize.cpp calls its writer.
     bool by_place;
 };
 
@@ -66,52 +78,59 @@ inline constexpr NormalizeTraits all_normalize_modes[] = {
     {NormalizeMode::zscore, "zscore", NormalizeNeeds::mean_std, false, true, false},
 };
 
-/// Row of a mode. A value outside the enumeration is not allowed.
+/// Row of a mode in the table. The mode must be one of the enumeration.
 constexpr const NormalizeTraits& traits_of(NormalizeMode mode) {
     return all_normalize_modes[static_cast<std::size_t>(mode)];
 }
 
-/// Verdict on copies of a depth by a mode: whether all pixels are needed together, so that there are none of strips.
+/// Returns whether copies of a depth by a mode need all pixels together, so that strips cannot be copied.
 constexpr bool needs_whole(Depth depth, NormalizeMode mode) {
     const Counting counting = traits_of(depth).counting;
     return counting == Counting::sorted || traits_of(mode).by_place ||
            (counting == Counting::bins && traits_of(mode).needs == NormalizeNeeds::counts);
 }
 
-/// Name in files and options.
+/// Name of a mode in files and options.
 constexpr const char* to_string(NormalizeMode mode) {
     return traits_of(mode).name;
 }
 
-/// Mode of this name; absent where there is none.
+/// Mode with this name; absent if there is none.
 constexpr std::optional<NormalizeMode> normalize_mode(std::string_view name) {
     for (const NormalizeTraits& traits : all_normalize_modes)
         if (name == traits.name) return traits.mode;
     return std::nullopt;
 }
 
-/// Normalization that is asked for.
+/// Normalization: a mode and its parameters.
 struct Normalization {
     NormalizeMode mode = NormalizeMode::minmax;
-    double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
+    /// Ends of the percentile mode, in percent: 0 ≤ low < high ≤ 100, resolved to 1e-6 percent.
+    double low = 1;
     double high = 99;
-    bool joint = true;  ///< one table for all color channels, so that colors keep their hue; false: one per channel
-    std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: floats
-    /// Excluded samples (request.hpp) stay as they are; else the table that the valid ones make maps them too. In a
-    /// copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
+    bool joint = true;  ///< one table for all color channels, which keeps their hue; false: one table per channel
+    std::optional<Depth> depth{};  ///< depth of the copy; absent: that of the mode. zscore: floats only
+    /// Rule for samples that are excluded, but not nodata by value. If true, they keep their values, which needs a copy
+    /// of the depth of the image. If false, the table of the valid samples maps them too, or, in a copy of another
+    /// depth, they are 0, or `fill` if it is set.
     bool valid_only = false;
+    /// Value that stands for nodata in the copy, also in a copy of the depth of the image. In integers it is the lowest
+    /// or the highest value of the type. Then no other sample has this value: tables use the other levels, a sample
+    /// that keeps its value gets the nearest of these levels, and NaN becomes this value too. In floats it is any
+    /// value.
+    std::optional<double> fill{};
 };
 
-/// Parameter of a mode, one number or two, a row of a table: options, keywords of Python, checks and fingerprints loop
-/// over it.
+/// Parameter of a mode, with one number or two: a row of the table of parameters. Options, keywords of Python, checks
+/// and fingerprints follow from it.
 struct NormalizeParameter {
     const char* name;  ///< option --name, and keyword in Python, there with _ for -
     NormalizeMode mode;
     double Normalization::*first;
-    double Normalization::*second;  ///< null where it is one number
+    double Normalization::*second;  ///< null if there is one number
     double least, most;
-    bool whole;          ///< whole numbers
-    bool ascending;      ///< the first is less than the second
+    bool whole;          ///< whether the numbers must be whole
+    bool ascending;      ///< whether the first number must be less than the second
     const char* limits;  ///< in messages
     const char* unit;    ///< the option's argument
     const char* unit_limits;
@@ -127,22 +146,31 @@ struct NormalizeParameter {
 
 inline constexpr NormalizeParameter all_normalize_parameters[] = {
     {"percentiles", NormalizeMode::percentile, &Normalization::low, &Normalization::high, 0, 100, false, true,
-     "0 <= low < high <= 100", "LO,HI", "0 <= LO < HI <= 100", "Between which percentiles to stretch [1,99]"},
+     "0 <= low < high <= 100", "LO,HI", "0 <= LO < HI <= 100", "Percentiles to stretch between [1,99]"},
 };
 
-/// Writes in a copy of an image what becomes of its excluded samples, both in host memory: as
-/// Normalization::valid_only says. `Engine::normalize` has done so; copies by LUTs have not. Throws InvalidArgument for
-/// views that do not fit together.
+/// Value that stands for nodata in copies of a depth; floats are rounded to the nearest. Absent if copies of the depth
+/// cannot use it: in integers, only the lowest and the highest value are possible.
+std::optional<double> fill_in(Depth copy, double value);
+/// Reason why copies of a depth cannot use this value, in words; empty if they can.
+std::string fill_refusal(Depth copy, double value);
+
+/// Writes the excluded samples of an image into its copy, according to a normalization. Both are in host memory and do
+/// not overlap. Call it after `apply_luts`, with the `fill` of the LUTs; `Engine::normalize` has already done it.
+/// Throws InvalidArgument for views that do not fit together, and for a `fill` that the copy cannot hold.
+void settle_copy(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                 const MutableImageView& output, int threads = 1);
+/// As above, without a `fill`.
 void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
                  const MutableImageView& output, int threads = 1);
 
-/// Depth of the normalized image where none is asked for: that of the input; for zscore f32, of u32, s32 and f64 f64.
-/// Alpha is then copied (zscore: converted).
+/// Default depth of the normalized image: that of the input. For zscore it is f32, or f64 if the input is u32, s32 or
+/// f64; alpha is then converted, and otherwise copied.
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
     return traits_of(mode).real ? traits_of(input).real : input;
 }
 
-/// Depth of the normalized image.
+/// Depth of the normalized image, by request or by default.
 constexpr Depth normalized_depth(Depth input, const Normalization& normalization) {
     return normalization.depth.value_or(normalized_depth(input, normalization.mode));
 }

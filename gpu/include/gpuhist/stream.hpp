@@ -1,5 +1,5 @@
-/// Analysis enqueued on a CUDA stream, for vision pipelines whose images already lie on the GPU: no allocation, no
-/// synchronization, no copy; results stay on the GPU until somebody asks for them.
+/// Analysis on a CUDA stream, for vision pipelines whose images are already on the GPU. It never allocates,
+/// synchronizes or copies. The results stay on the GPU until the caller fetches them.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 #include "gpuhist/normalize.hpp"
 
 struct CUstream_st;
-typedef CUstream_st* cudaStream_t;  // as the CUDA toolkit names it, whose headers are not needed here
+typedef CUstream_st* cudaStream_t;  // the name of the CUDA toolkit, whose headers are not needed here
 
 namespace gpuhist {
 
-/// Batch of images of one size and type at equal distances: a tensor N × H × W × C. Owns nothing.
+/// Batch of images of one size and type at equal distances: a tensor N × H × W × C. It owns nothing.
 template <class Void>
 struct BasicBatchView {
     BasicImageView<Void> first;
     std::int64_t images = 1;
-    std::int64_t image_bytes = 0;  ///< from one image to the next, a multiple of a sample: they must not overlap
-    std::int64_t mask_bytes = 0;   ///< from one image's mask to the next; 0: all have the same, or none
+    std::int64_t image_bytes = 0;  ///< bytes from one image to the next, a multiple of a sample, without overlap
+    std::int64_t mask_bytes = 0;   ///< bytes from one mask to the next; 0: all images have the same mask, or none
 
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicBatchView<Other>() const {
@@ -31,95 +31,97 @@ struct BasicBatchView {
 using BatchView = BasicBatchView<const void>;
 using MutableBatchView = BasicBatchView<void>;
 
-/// Channel in an ImageResult: plain data, for kernels to read. Where that is weighted, mean, std and the sums take each
-/// sample as often as the alpha of its pixel says: their n is `weight`. The others are of samples.
+/// Channel in an ImageResult: plain data, for kernels to read. In a weighted result, mean, std and the sums weight each
+/// sample with the alpha of its pixel, and `weight` takes the place of n. The other numbers are not weighted.
 struct ChannelResult {
-    std::uint64_t samples = 0;        ///< valid ones, which the numbers below are of
-    double minimum = 0, maximum = 0;  ///< 0 where there is no sample
-    double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
-                               ///< f16 NaN: they follow from the counts
-    std::uint64_t sum = 0;     ///< of integers, exact: of a signed sample its distance from the lowest; else 0
-    Int128 sum_squares;        ///< of the same numbers
+    std::uint64_t samples = 0;        ///< number of valid samples, from which the numbers below are computed
+    double minimum = 0, maximum = 0;  ///< 0 without samples
+    /// Mean and std of the population, bit for bit those of Statistics. 0 without samples. f16: NaN, because they are
+    /// computed from the counts later.
+    double mean = 0, std = 0;
+    /// Exact sum of integers; of signed samples, their distances from the lowest value. Floats: 0.
+    std::uint64_t sum = 0;
+    Int128 sum_squares;                                         ///< exact sum of the squares of the same numbers
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< floats, as in ChannelAnalysis; else 0
-    std::uint64_t nodata = 0;                                   ///< by the request's Validity
-    std::uint64_t weight = 0;  ///< of all samples, where they have weights (AlphaRule::weight); else 0
+    std::uint64_t nodata = 0;  ///< number of samples that Validity of the request excludes
+    std::uint64_t weight = 0;  ///< sum of the weights of all samples, with AlphaRule::weight; else 0
 
-    /// Samples by class, of an image or a region of so many pixels.
+    /// Samples by class, in an image or a region with this number of pixels.
     SampleCounts by_class(std::uint64_t pixels) const {
         return {pixels, pixels - samples - nodata - nan - infinite, nodata, nan, infinite};
     }
 };
 
-/// Result that an analyzer leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
-/// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one that is no weight, whatever the
-/// order in the pixel. Gray with alpha (Samples::gray_alpha) has one row, gray, where alpha is the weight and no copy
-/// is made.
+/// Result of an image, at the start of `ResultLayout::bytes` of memory. `channels` and the counts have the channels
+/// gray; or red, green, blue, luma, and alpha if there is one that is not the weight, whatever the order in the pixel.
+/// Gray with alpha (Samples::gray_alpha) has only the channel gray, if alpha is the weight and no copy is made.
 struct ImageResult {
-    std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
-                          ///< poll. Of a normalized copy it says nothing: that is complete when the stream's work is
+    /// Set to 1 after all of the result is written and visible to host and GPU. Clear it to poll. It does not cover a
+    /// normalized copy, which is complete when the work on the stream is complete.
+    std::uint32_t ready;
     Depth depth;
     Detail detail;
-    bool luma_counted;   ///< false: row luma of the counts means nothing
-    bool upper_closed;   ///< f32, range found rather than given
-    bool weighted;       ///< as Analysis::weighted: counts are sums of alpha, and there is no row of it
-    std::int32_t rows;   ///< 1, 4 or 5
-    std::uint32_t bins;  ///< counts in a row: 256, 65536, or those of the request
+    bool luma_counted;           ///< false: the counts of luma have no meaning
+    bool upper_closed;           ///< f32 with a range that was found: `upper` itself is in the last bin
+    bool weighted;               ///< as Analysis::weighted: counts are sums of alpha, which is not a channel
+    std::int32_t channel_count;  ///< number of measured channels: 1, 4 or 5
+    std::uint32_t bins;          ///< number of counts per channel: 256, 65536, or the bins of the request
     std::uint64_t pixels;
-    Range range;                   ///< that the counts cover
-    std::uint64_t counts_offset;   ///< bytes from here to std::uint64_t[rows][bins]; of f16 NaN and ±Inf are among
-                                   ///< them, at the ends
-    std::uint64_t tables_offset;   ///< bytes from here to the lookup tables of a normalized u8 or u16 image, a value of
-                                   ///< the output's type for each of the input's: one for all colors, or one each in
-                                   ///< the order of the pixel's channels; else 0
-    std::uint64_t details_offset;  ///< f32: bytes from here to what only read_result() needs; else 0
+    Range range;  ///< range of the counts
+    /// Bytes from here to std::uint64_t[channel_count][bins]. f16: NaN and ±Inf are among the counts, at the ends.
+    std::uint64_t counts_offset;
+    /// Bytes from here to the lookup tables of a normalized u8 or u16 image; else 0. A table has one value of the
+    /// output type per value of the input type. There is one table for all colors, or one per channel in the order of
+    /// the pixel.
+    std::uint64_t tables_offset;
+    std::uint64_t details_offset;  ///< f32: bytes from here to data that only read_result() needs; else 0
     ChannelResult channels[5];
 };
 
-/// Layout of the memory of one image's result.
+/// Layout of the memory for the result of an image.
 struct ResultLayout {
-    std::size_t bytes = 0;  ///< of one image; the next one's starts there. A multiple of 256
+    std::size_t bytes = 0;  ///< bytes per image, a multiple of 256; the result of the next image follows
     std::size_t counts_offset = 0, tables_offset = 0, details_offset = 0;  ///< as in ImageResult
 };
 
-/// Findings in a result that was copied to, or written in, host memory. Needs no GPU.
-/// Throws InvalidArgument where it is not `ready`.
+/// Findings in a result in host memory, to which it was copied or written. Needs no GPU. Throws InvalidArgument if the
+/// result is not `ready`.
 Analysis read_result(const void* result);
 
-/// Plan of what an analyzer must be ready for.
+/// Plan of an analyzer: the work that it must be ready for.
 struct StreamPlan {
-    Depth depth = Depth::u8;  ///< not u32, s32 or f64, whose samples are sorted: an engine measures them
+    Depth depth = Depth::u8;  ///< not u32, s32 or f64: an engine measures these, because their samples are sorted
     int channels = 1;
-    std::uint32_t bins = 256;  ///< f32: the most that a request may ask for
-    bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
+    std::uint32_t bins = 256;  ///< f32: largest number of bins that a request may ask for
+    bool normalize = false;    ///< whether enqueue_normalized may be called; for u8, u16 and f32
     int gpu = 0;
-    /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
-    /// for a copy. Else 0. Weights take no memory per pixel: for AlphaRule::weight any number but 0 does.
-    /// The caller says it, since no call allocates and only the caller knows the images to come.
+    /// Number of pixels in the largest image whose request has a Validity; 0: no request has one. It reserves memory
+    /// for a mask, or for a copy if the samples are floats. Weights take no memory per pixel: for AlphaRule::weight,
+    /// any number but 0 is enough. It must be given in advance because calls do not allocate.
     std::int64_t classified_pixels = 0;
 };
 
-/// Analyzer of images in device memory. Made once, with its kernels loaded; `enqueue` then only puts one kernel launch
-/// on a stream (one for every `list_images` views of a list, and where their channel order changes; of f32 in full one
-/// for every seven percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
+/// Analyzer of images in device memory. Make it once: the constructor loads the kernels. Then `enqueue` only puts one
+/// kernel launch on a stream. A list has one launch per `list_images` views, and one more where the channel order
+/// changes; f32 in full has one launch per seven percentiles. You can capture the work in a graph and replay it on new
+/// pixels. Keep the pixels, the results and the analyzer alive until the work is done. The launches of one analyzer
+/// share its workspace, so they must run one after the other, in one stream or ordered by events. Different analyzers
+/// are independent: each may run on its own stream, from its own thread.
 ///
-/// Pixels, results and the analyzer must stay until the work is done. The launches of one analyzer share its workspace:
-/// they must follow each other, in one stream or by events. Different analyzers do not meet: each may run on a stream
-/// of its own, from a thread of its own.
-///
-/// The GPU of the plan need not be the current one, and the current one is the same after every call. All members throw
+/// The GPU of the plan need not be the current one. Every call leaves the current GPU as it was. All members throw
 /// InvalidArgument for views and requests that break their rules or the plan (rows of 2^30 samples and more must be
-/// packed), CudaError where CUDA fails.
+/// packed), and CudaError if CUDA fails.
 class StreamAnalyzer {
   public:
-    /// Views that one launch takes where they are not a tensor.
+    /// Largest number of images per launch of a list.
     static constexpr int list_images = 256;
 
-    /// Bytes of device memory that an analyzer needs, without making one.
+    /// Bytes of device memory that an analyzer with this plan needs. Does not make one.
     static std::size_t workspace_bytes(const StreamPlan& plan);
 
-    /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
-    /// bytes, the caller's, which must outlive the analyzer. Synchronizes. Throws EngineUnavailable where the GPU
-    /// cannot be used, OutOfMemory.
+    /// Makes an analyzer. It allocates its workspace with CUDA, or uses `workspace`: workspace_bytes(plan) of device
+    /// memory, aligned to 256 bytes. The caller owns that memory, which must outlive the analyzer. Synchronizes. Throws
+    /// EngineUnavailable if the GPU cannot be used, and OutOfMemory.
     explicit StreamAnalyzer(const StreamPlan& plan, void* workspace = nullptr);
     ~StreamAnalyzer();
     StreamAnalyzer(StreamAnalyzer&&) noexcept;
@@ -127,24 +129,29 @@ class StreamAnalyzer {
 
     const StreamPlan& plan() const;
 
-    /// Layout of each image's result. With a normalization: of enqueue_normalized.
+    /// Layout of the result of each image. With a normalization, it is that of enqueue_normalized.
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
-    /// Analyzes images; `results` is memory that the GPU can write, aligned to 16 bytes: one result each, one after the
-    /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
-    /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
-    /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
-    /// excluded samples. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
-    /// 16 bits as by an engine; of 16 bits up to 2^30 pixels, for which the numbers of a ChannelResult are exact.
+    /// Enqueues the analysis of images. `results` is memory that the GPU can write, aligned to 16 bytes. It receives
+    /// one result per image, one after the other; its old contents do not matter.
+    ///
+    /// Images may have masks in device memory; each image with a mask is a launch of its own. If the request has a
+    /// Validity, each image takes a few launches, and the memory of StreamPlan::classified_pixels: one more sweep makes
+    /// a mask, or for floats a copy in which NaN stands for excluded samples. With AlphaRule::weight, a sweep of its
+    /// own sums the samples of 8- and 16-bit integers, as an engine does. Images of 16 bits may then have up to 2^30
+    /// pixels, for which the numbers of ChannelResult are exact.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                  cudaStream_t stream);
 
-    /// Analyzes images and writes a normalized copy of each, by its own table: outputs as in Engine::normalize, of the
-    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where a mask
-    /// or a Validity excludes samples, the table is made of the valid ones, and Normalization::valid_only says what
-    /// becomes of the others; each such image takes several launches, of which the last writes the copy.
+    /// Enqueues the analysis of images and a normalized copy of each, by its own table. The outputs follow the rules of
+    /// Engine::normalize, and have the depth of the mode. `results` should be device memory, because the kernels read
+    /// the tables back from it.
+    ///
+    /// If a mask or a Validity excludes samples, the table is made from the valid samples, and Normalization decides
+    /// about the others. Each such image takes several launches, the last of which writes the copy. So does each image
+    /// of integers whose copy reserves a level for nodata (Normalization::fill).
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,
@@ -158,22 +165,22 @@ class StreamAnalyzer {
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// Results in host memory to which the GPU writes directly (pinned and mapped): they can be polled without a copy and
-/// without a call to CUDA.
+/// Results in host memory to which the GPU writes directly (pinned and mapped memory). You can poll them without a copy
+/// and without a call to CUDA.
 class PinnedResults {
   public:
-    /// Takes memory for `images` results. Throws CudaError, OutOfMemory, EngineUnavailable without CUDA.
+    /// Allocates memory for `images` results. Throws CudaError, OutOfMemory, and EngineUnavailable without CUDA.
     PinnedResults(const ResultLayout& layout, std::int64_t images = 1);
     ~PinnedResults();
     PinnedResults(PinnedResults&&) noexcept;
     PinnedResults& operator=(PinnedResults&&) noexcept;
 
-    void* device() const { return device_; }  ///< for enqueue
+    void* device() const { return device_; }  ///< address of the results on the GPU, for enqueue
     /// Result of an image, in host memory.
     const ImageResult& operator[](std::int64_t image) const;
-    /// Readiness: whether the image's result is complete; all of it may then be read.
+    /// Returns whether the result of the image is complete. Then all of it may be read.
     bool ready(std::int64_t image = 0) const;
-    /// Clears `ready` of all, to be called before the results are asked for again.
+    /// Clears `ready` of all results. Call it before you enqueue work for them again.
     void clear();
 
   private:

@@ -1,5 +1,5 @@
-/// Version of gpuhist: of the headers by macros, of the linked library by a function. CMake and the Python package read
-/// GPUHIST_VERSION here.
+/// Version of gpuhist. Macros have that of the headers, a function has that of the linked library. CMake and the Python
+/// package read GPUHIST_VERSION here.
 #pragma once
 
 #define GPUHIST_VERSION "0.3.0"
@@ -9,7 +9,7 @@
 
 namespace gpuhist {
 
-/// Version of the linked library: GPUHIST_VERSION when it was compiled.
+/// Version of the linked library: the value of GPUHIST_VERSION when it was compiled. The text is static.
 const char* version() noexcept;
 
 }  // namespace gpuhist

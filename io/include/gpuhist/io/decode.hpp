@@ -13,81 +13,97 @@
 
 namespace gpuhist::io {
 
-/// Answer to a file that is damaged or truncated.
+/// Treatment of a file that is damaged or truncated.
 enum class OnDamaged { error, accept };
 
 struct FilePages;
 
-/// Facts of an image on which depends whether it is taken in strips.
+/// Facts of an image that decide whether it is delivered in strips.
 struct StripFacts {
     Depth depth = Depth::u8;
-    bool turned = false;  ///< it is stored otherwise than upright
-    bool bands = false;   ///< some of its samples are no colors and no alpha
+    bool turned = false;  ///< whether it is stored in another orientation than upright
+    bool bands = false;   ///< whether some of its samples are neither colors nor alpha
 };
 
-/// Receiver of images that are too large to lie in memory whole: strips, which follow each other from the top.
+/// Receiver of images that are too large for memory. They come in strips, from the top to the bottom.
 struct Strips {
-    std::uint64_t strip_bytes = 1 << 25;                ///< of a strip, about; more where the file asks for it
-    std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< in place of DecodeOptions::max_pixels
-    /// Tells up to how many bytes of pixels images of a depth still come whole. None: up to 0.
+    std::uint64_t strip_bytes = 1 << 25;                ///< approximate bytes of a strip; more if the file needs it
+    std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< replaces DecodeOptions::max_pixels
+    /// Function that returns the number of bytes up to which images of a depth still come whole. Null: 0.
     std::function<std::uint64_t(Depth)> whole_bytes{};
-    /// Tells why an image is not taken in strips, in words for a message; nothing: it is.
+    /// Function that returns the reason why an image is not delivered in strips, for a message; empty if it is.
     std::function<std::string(const StripFacts&)> refusal;
-    /// Function called with each strip: what is known of the image, its `pixels` those of the rows from `row` on, as
-    /// they are stored: not turned upright. They stay as they are until the next call returns, so that another thread
-    /// may look at them while the next strip is decoded; there is memory for two. What it throws comes out.
+    /// Function called with each strip. Its Image has the facts of the image, and as `pixels` the rows from `row` on,
+    /// as they are stored, not turned upright. The pixels stay until the next call returns, so another thread may read
+    /// them while the next strip is decoded; there is memory for two strips. Exceptions are passed on.
     std::function<void(const Image& strip, std::uint64_t row)> take;
-    /// Function called behind the last strip. Returns whether the strips are wanted once more, from the first on. None:
-    /// they come once. What it throws comes out.
+    /// Function called after the last strip. Returns whether to deliver all strips once more. Null: they come once.
+    /// Exceptions are passed on.
     std::function<bool()> again;
 };
 
-/// Options of decoding.
+/// Options of a decoder.
 struct DecodeOptions {
-    std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
-    OnDamaged on_damaged = OnDamaged::error;            ///< accept: what the decoder makes of the part that is sound
-    cv::MatAllocator* allocator = nullptr;              ///< where pixels are put; null: where OpenCV puts them
-    /// Function called before memory is taken, with the bytes of the file and those of the pixels (at most), which are
-    /// 0 until the header is known. For a pipe it is called whenever more is needed. It may wait; what it throws comes
-    /// out.
+    std::uint64_t max_pixels = std::uint64_t{1}
+                               << 30;  ///< limit of width × height, which the header tells before memory is taken
+    OnDamaged on_damaged = OnDamaged::error;  ///< accept: decode the sound part of the file
+    cv::MatAllocator* allocator = nullptr;    ///< allocator of the pixels; null: that of OpenCV
+    /// Function called before memory is taken, with the bytes of the file and the largest number of bytes of the
+    /// pixels, which is 0 until the header is known. For a pipe, it is called whenever more memory is needed. It may
+    /// wait. Exceptions are passed on.
     std::function<void(std::uint64_t file_bytes, std::uint64_t pixel_bytes)> admit;
-    std::uint64_t max_pipe_bytes = std::uint64_t{1} << 32;  ///< a pipe that brings more is refused; 0: all are
-    /// Function called again and again while a pipe is read, at least every 50 ms. What it throws comes out.
+    /// Function called with the sides of the image as they are stored, as soon as the header is known, and before
+    /// `admit` is called for the pixels. Exceptions are passed on.
+    std::function<void(std::uint64_t width, std::uint64_t height)> sides;
+    std::uint64_t max_pipe_bytes = std::uint64_t{1} << 32;  ///< limit of the bytes of a pipe; 0 refuses pipes
+    /// Function called repeatedly while a pipe is read, at least every 50 ms. Exceptions are passed on.
     std::function<void()> while_reading;
-    /// Page that is read, counted from 1; messages then name NAME#PAGE. 0: the first, or of an animated PNG the picture
-    /// that shows where nothing moves, which need not be a frame.
+    /// Function called once with the name of a pipe that nobody has opened for writing within two seconds.
+    std::function<void(const std::string& name)> unwritten;
+    /// Page to read, from 1; messages then name NAME#PAGE. 0: the first page, or in an animated PNG the picture that
+    /// programs without animation show, which need not be a frame.
     std::uint64_t page = 0;
-    /// Masks and label images: palette indices and samples of fewer than 8 bits as they are stored, nothing expanded,
-    /// inverted or turned into colors; no alpha by a transparent color.
+    /// Whether to read samples as masks and label images need them: palette indices and samples of fewer than 8 bits as
+    /// they are stored, without expansion, inversion, colors, or alpha from a transparent color.
     bool raw = false;
-    /// Masks of a TIFF: one that it holds (NewSubfileType 4), or else FILE.msk beside it, both as GDAL writes them.
+    /// Whether to read the mask of a TIFF: the one in the file (NewSubfileType 4), or else FILE.msk beside it, as GDAL
+    /// writes them.
     bool masks = true;
-    std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
-    /// Where larger images go, of files whose samples can be decoded row by row: TIFF but for a strip that is
-    /// compressed as one, PNG but for interlaced ones, baseline JPEG, binary netpbm. The image that is returned then
-    /// has no pixels. Null: all come whole.
+    std::shared_ptr<const FilePages> pages;  ///< pages of the same file, from `probe_pages`; null: they are searched
+    std::uint64_t most_page_bytes = std::uint64_t{1} << 30;  ///< limit of the memory for their list
+    /// Receiver of larger images from files whose samples can be decoded in rows: TIFF unless it is compressed as a
+    /// single strip, PNG without interlacing, baseline JPEG, binary netpbm. The returned image then has no pixels.
+    /// Null: all images come whole.
     const Strips* strips = nullptr;
 };
 
-/// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the one
-/// that is asked for. `list_formats()` has the formats, their variants that are read, and those that are refused. The
-/// result has 1 to 64 samples per pixel; what they mean it says itself. Gray of fewer than 8 bits is expanded to 0 …
-/// 255, a palette becomes its colors, zero-is-white is inverted; the orientation of JPEG and TIFF is applied, as
-/// `cv::imread` does. A file counts as damaged where its codec or a checksum says so, as truncated where bytes are
-/// missing; `accept` then hands over what the decoder makes of the rest, and Image::damage says so. `name` is for
-/// messages. Nothing is printed. Throws IoError: not an image (says what the bytes look like), a variant that is not
-/// read (named), more pixels than allowed or than the file can hold, damaged, truncated. Safe to call from several
-/// threads.
+/// Path of a mask that may be beside a file: FILE.msk. Empty if the name of the file is that of another format than
+/// TIFF.
+std::string mask_path_of(const std::string& path);
+
+/// Decodes an image, or the requested page of several. Returns the samples as the file stores them, or throws an
+/// IoError that names the cause. `list_formats()` has the formats, with the variants that are read and those that are
+/// refused.
+///
+/// The result has 1 to 64 samples per pixel, and says what they mean. Gray of fewer than 8 bits is expanded to 0 … 255,
+/// a palette becomes its colors, and zero-is-white is inverted. The orientation of JPEG and TIFF is applied, as
+/// `cv::imread` does it. A file is damaged if its codec or a checksum says so, and truncated if bytes are missing. With
+/// `accept`, the result then has the samples that the decoder makes of the rest, and Image::damage says so.
+///
+/// `name` is for messages. Prints nothing. May be called by several threads. Throws IoError for bytes that are not an
+/// image (the message says what they look like), for variants that are not read (the message names them), for more
+/// pixels than allowed or than the file can hold, and for damaged and truncated files.
 Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options = {});
 
-/// `decode_image` of a file's bytes. The file is a regular one, or a named pipe if these are allowed and no page is
-/// asked for; opening it waits for nobody. Its first bytes decide: where they belong to no format, or claim too many
-/// pixels, the rest is not read. Of a TIFF, PNG, JPEG or netpbm file that is not small only what is looked at is held.
-/// Throws IoError as `read_bytes` too.
+/// Reads an image from a file, as `decode_image`. The file is a regular file, or a named pipe if pipes are allowed and
+/// no page is asked for. Opening it never blocks. If its first bytes belong to no format or claim too many pixels, the
+/// rest is not read. Of a TIFF, PNG, JPEG or netpbm file that is not small, only the needed parts are in memory. Throws
+/// IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
 
-/// Image from an open file of any kind, as standard input, which is read like a pipe from where it stands to its end;
-/// of a page from a regular file, from its beginning. The descriptor stays the caller's. `name` is for messages.
+/// Reads an image from an open file of any kind, such as standard input. It is read like a pipe, from its present place
+/// to its end. A page is read from a regular file, from its beginning. The caller keeps the descriptor. `name` is for
+/// messages.
 Image read_image(int descriptor, const std::string& name, const DecodeOptions& options = {});
 
 }  // namespace gpuhist::io

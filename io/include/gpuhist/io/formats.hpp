@@ -1,4 +1,4 @@
-/// Formats of image files: which are read, by which libraries, and which are refused by name.
+/// Formats of image files: those that gpuhist reads, with their libraries, and those that it refuses by name.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace gpuhist::io {
 
-/// Format that is read.
+/// Format that gpuhist reads.
 struct FormatInfo {
     std::string name;                      ///< "TIFF, BigTIFF"
-    std::vector<std::string> extensions;   ///< lower case, with the dot: what a walk takes for such a file
+    std::vector<std::string> extensions;   ///< lower case, with the dot; a walk takes such files
     std::string samples;                   ///< types and bits
-    std::string pages;                     ///< what the pages of a file are; empty: it has one
+    std::string pages;                     ///< meaning of the pages of a file; empty: a file has one page
     std::vector<LibraryVersion> decoders;  ///< libraries that decode it; none: gpuhist itself
-    std::string read, refused;             ///< variants, in words; empty: there are none
+    std::string read, refused;             ///< variants, in words; empty: none
 };
 
-/// Formats that are read, in the order in which a file is tried.
+/// Formats that gpuhist reads, in the order in which it tries them.
 std::vector<FormatInfo> list_formats();
 
-/// Names of formats whose files are known and refused: "GIF".
+/// Names of formats that gpuhist recognizes and refuses, such as "GIF".
 std::vector<std::string> list_unread_formats();
 
 }  // namespace gpuhist::io

@@ -16,17 +16,17 @@
 
 namespace gpuhist::io {
 
-/// Storage of frequency tables in a file, which is made, with its directory, when something is first written to it.
-/// Room that is given back becomes holes, which take no space where the file system can do without. Every function but
-/// `give_back` throws IoError, which names the file. Safe to use from several threads.
+/// Storage of frequency tables in a file. The file, and its directory, are made when something is first written.
+/// Released room becomes holes, which take no space if the file system supports that. Every function except `give_back`
+/// throws IoError with the name of the file. Functions may be called by several threads.
 class FrequencyFile : public FrequencyStorage {
   public:
-    /// File of that name, which no other process may be writing, and which is not there unless it is resumed.
-    /// `announce` is called before the file is made, from whichever thread needs it first.
+    /// File with a name. No other process may be writing it, and it must not exist unless it is resumed. `announce` is
+    /// called before the file is made, from any thread.
     static std::shared_ptr<FrequencyFile> named(std::filesystem::path path, std::function<void()> announce = {});
-    /// File without a name in a directory: it is gone with the last who uses it.
+    /// File without a name in a directory. It is removed with its last user.
     static std::shared_ptr<FrequencyFile> temporary(std::filesystem::path directory);
-    /// File that is only read, and open only while it is.
+    /// File that is only read, and open only while it is read.
     static std::shared_ptr<FrequencyFile> existing(std::filesystem::path path);
 
     ~FrequencyFile() override;
@@ -40,20 +40,20 @@ class FrequencyFile : public FrequencyStorage {
 
     /// Path of the file, or of the directory of a temporary one.
     const std::filesystem::path& path() const { return path_; }
-    /// Length of the file; 0 where there is none.
+    /// Length of the file in bytes; 0 if there is no file.
     std::uint64_t bytes() const;
-    /// Checksum of a run, which lies where its room begins: known from its writing, or else from reading it.
+    /// Checksum of a run that is at the beginning of its room. It is known from writing the run, or is read.
     std::uint64_t checksum(std::uint64_t place, std::uint64_t bytes) const;
 
-    /// Brings all that was written to disk. It stays as it is until `release`, even where it is given back. Returns the
-    /// length of the file; 0: there is none.
+    /// Brings all data to disk. The data stay as they are until `release`, even if their room is given back. Returns
+    /// the length of the file; 0 if there is no file.
     std::uint64_t sync();
-    /// Frees the room that was given back.
+    /// Frees the room that was given back before.
     void release();
-    /// Goes on after the first `bytes` of a named file, which an earlier process synced; what is behind goes. Throws
-    /// where the file is shorter.
+    /// Continues after the first `bytes` of a named file, which an earlier process synced; the rest of the file is cut
+    /// off. Throws if the file is shorter.
     void resume(std::uint64_t bytes);
-    /// Frees what was synced but for these places, each with its bytes.
+    /// Frees all synced data except those at these places, each with its number of bytes.
     void keep_only(std::vector<std::pair<std::uint64_t, std::uint64_t>> places);
     /// Removes a named file, if there is one.
     void discard();
@@ -61,7 +61,7 @@ class FrequencyFile : public FrequencyStorage {
   private:
     enum class Use : std::uint8_t { named, temporary, existing };
     FrequencyFile(std::filesystem::path path, Use use) : path_(std::move(path)), use_(use) {}
-    /// Checksum of what was written of a run, piece by piece until it is first asked for.
+    /// Checksum of the written part of a run. It grows piece by piece until it is first asked for.
     struct Written {
         std::uint64_t bytes = 0, value = 0;
         std::unique_ptr<Checksum> sum;
@@ -69,14 +69,14 @@ class FrequencyFile : public FrequencyStorage {
     void open(bool there);
     void punch(std::uint64_t place, std::uint64_t bytes) const noexcept;
 
-    const std::filesystem::path path_;  ///< of the file, or of the directory of a temporary one
+    const std::filesystem::path path_;  ///< path of the file, or of the directory of a temporary one
     const Use use_;
     std::function<void()> announce_;
     mutable std::mutex mutex_;
     int file_ = -1;
     std::uint64_t end_ = 0, synced_ = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> given_back_;
-    mutable std::map<std::uint64_t, Written> written_;  ///< by place; of a temporary file none
+    mutable std::map<std::uint64_t, Written> written_;  ///< by place; none for a temporary file
 };
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-/// Groups of a set that take no more memory than asked, however many there are.
+/// Groups of a set in bounded memory, however many there are.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,39 @@
 
 namespace gpuhist::io {
 
-/// Summary that lies in a storage, as the text of `summary_json`: it takes room for the values that occur.
+/// Summary in a storage, as the text of `summary_json`. It takes room for the values that occur.
 struct StoredSummary {
     std::uint64_t place = 0, bytes = 0;
-    std::vector<FrequencyRun> runs;  ///< of values, beside it in the storage, that the text refers to
+    std::vector<FrequencyRun> runs;  ///< runs of values to which the text refers, beside it in the storage
 };
 
-/// Brings a summary to a storage. Throws what that throws.
+/// Writes a summary into a storage. Throws the exceptions of the storage.
 StoredSummary store(const Summary& summary, FrequencyFile& storage);
 
-/// Groups by name, without the whole set: those lately added to in memory, the others in a storage. For each there are
-/// its name and a place in memory, some 200 bytes. Copies refer to the same rooms of the storage. Functions throw what
-/// the storage throws, and the groups have then what was added.
+/// Groups by name, without the whole set. The groups that were changed last are in memory, the others in a storage.
+/// Each group keeps its name and a place in memory, about 200 bytes. Copies refer to the same room in the storage.
+/// Functions throw the exceptions of the storage; the groups have the added images even then.
 class StoredGroups {
   public:
-    static constexpr std::size_t most_parts = 16;  ///< a group lies in fewer
+    static constexpr std::size_t most_parts = 16;  ///< a group has fewer parts in the storage
 
     StoredGroups() = default;
-    /// No groups, which are to take up to about `most_bytes` of memory, and then lie in `storage`.
+    /// Makes an empty set of groups, which take up to about `most_bytes` of memory, and then move to `storage`.
     explicit StoredGroups(std::shared_ptr<FrequencyFile> storage, std::uint64_t most_bytes = 0)
         : storage_(std::move(storage)), most_bytes_(most_bytes) {}
 
     void limit(std::uint64_t most_bytes) { most_bytes_ = most_bytes; }
     bool empty() const { return groups_.empty(); }
     void add(const std::string& name, const Summary& images);
-    /// Adds what lies in the storage of these groups.
+    /// Adds a summary that is in the storage of these groups.
     void add(const std::string& name, StoredSummary images);
-    /// Brings to the storage what lies in memory.
+    /// Moves the groups in memory to the storage.
     void spill();
 
-    /// Goes through the groups, in byte order, one in memory at a time. Throws IoError for text that is no summary.
+    /// Visits the groups in byte order of their names, one in memory at a time. Throws IoError for text that is not a
+    /// summary.
     void each(const std::function<void(const Group&)>& visit) const;
-    /// Goes through what lies in the storage: visit(name, parts of the group).
+    /// Visits the groups in the storage: visit(name, parts of the group).
     void each_stored(
         const std::function<void(const std::string& name, const std::vector<StoredSummary>& parts)>& visit) const;
 

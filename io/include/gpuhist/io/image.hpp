@@ -1,4 +1,4 @@
-/// Images as they come from files.
+/// Images from files.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
 
-/// Alpha's relation to the colors beside it: these are as stored either way.
+/// Relation of the colors to alpha. The colors stay as they are stored.
 enum class Alpha : std::uint8_t { none, straight, premultiplied };
 
-/// Damage that was let pass, by its kind.
+/// Kind of damage in a file that was accepted.
 enum class Damage : std::uint8_t { none, damaged, truncated };
 
-/// Words in files; empty for none.
+/// Names in files; empty for none.
 constexpr const char* to_string(Alpha alpha) {
     constexpr const char* words[] = {"", "straight", "premultiplied"};
     return words[static_cast<std::size_t>(alpha)];
@@ -28,32 +29,33 @@ constexpr const char* to_string(Damage damage) {
     return words[static_cast<std::size_t>(damage)];
 }
 
-/// Image of a file: its samples, and what the file says of them.
+/// Image from a file: its samples, and the facts that the file gives about them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
-    cv::Mat mask;    ///< CV_8U, 0 where the file says that a pixel is masked; empty where it has no mask
-    /// Sides, in pixels, of an image that was handed over in strips, whose `pixels` are empty; else 0.
+    cv::Mat mask;    ///< CV_8U, 0 where the file excludes a pixel; empty if the file has no mask
+    /// Sides in pixels of an image that was delivered in strips, and whose `pixels` are empty; else 0.
     std::uint64_t width = 0, height = 0;
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
-    std::vector<std::string> bands;  ///< their names by place, where the file has such
-    double white = 255;              ///< the value that stands for white
+    std::vector<std::string> bands;  ///< names that the file gives to bands, by place; empty texts for other samples
+    double white = 255;              ///< value that stands for white
     Alpha alpha = Alpha::none;
-    std::optional<double> nodata;  ///< the value that stands for no data, where the file says one: GDAL's in a TIFF
-    std::string nodata_problem;    ///< why what the file says is not such a value, in words; else empty
-    std::string format;            ///< of the file, with its article: "a PNG"
-    std::string named;             ///< the format that its name's extension stands for, where that is another
-    std::uint64_t pages = 1;       ///< of the file
-    std::uint64_t page = 0;        ///< which was asked for, from 1; 0: none, and the pixels are those of the first
-    Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass
-    std::string cause;             ///< then what is damaged, in words
-    std::string note;              ///< what is odd about the file and no damage, in words; empty: nothing
+    std::optional<double> nodata;  ///< value that stands for no data, if the file names one: that of GDAL in a TIFF
+    std::string nodata_problem;    ///< fault of the value that the file names; else empty
+    std::string format;            ///< format of the file, with its article: "a PNG"
+    std::string named;             ///< format of the extension in the name of the file, if it is another one
+    std::uint64_t pages = 1;       ///< number of pages in the file
+    std::uint64_t page = 0;  ///< requested page, from 1; 0: none was requested, and the pixels are those of the first
+    Damage damage = Damage::none;  ///< damage that DecodeOptions::on_damaged accepted
+    std::string cause;             ///< description of that damage
+    std::string note;              ///< oddity of the file that is not damage, in words; empty: none
+    bool zero_is_white = false;    ///< samples as they are stored (DecodeOptions::raw): whether viewers show 0 as white
 
-    /// The pixels as a matrix of OpenCV's.
+    /// Pixels as a matrix of OpenCV.
     operator const cv::Mat&() const { return pixels; }
 };
 
-/// View of an image's pixels, which must outlive it. Throws as `view` of a matrix.
+/// View of the pixels of an image, which must outlive the view. Throws as `view` of a matrix.
 inline ImageView view(const Image& image) {
     ImageView found = view(image.pixels);
     found.depth = image.depth;
@@ -62,7 +64,12 @@ inline ImageView view(const Image& image) {
     return found;
 }
 
-/// That view, without the pixels that the file masks.
+/// Names of the samples of an image in results, by place.
+inline std::vector<std::string> names_of_samples(const Image& image) {
+    return gpuhist::names_of_samples(view(image), image.bands);
+}
+
+/// View of the pixels of an image, with the mask of its file.
 inline ImageView masked_view(const Image& image) {
     ImageView found = view(image);
     if (!image.mask.empty()) detail::set_mask(found, image.mask, image.mask.step[0], "cv::Mat");

@@ -1,4 +1,4 @@
-/// LUT files: lookup tables to keep and to reuse.
+/// LUT files: lookup tables that are kept and reused.
 #pragma once
 
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace gpuhist::io {
 
-/// Tables as CSV a person can read: a line with the checksum of those below it; for each depth a line `# gpuhist
-/// tables: depth u8, mode minmax, channels joint`, with `, copies u16` where these have another depth than the mode's,
-/// a header `value,` and the columns' channels, then a line for every value; of f32 a header `number,` and the
-/// channels, then the lines `lower` and `upper`, or `mean` and `std`, and for equalize one for each of the 65536 bins.
-/// Numbers read back to the same tables.
+/// Writes tables as readable CSV. The first line has the checksum of the lines below it. Each depth begins with a line
+/// `# gpuhist tables: depth u8, mode minmax, channels joint`, with `, copies u16` if the copies have another depth than
+/// the mode's. Then there is a header `value,` with the channels of the columns, and one line per value. f32 has the
+/// header `number,` with the channels, then the lines `lower` and `upper`, or `mean` and `std`, and for equalize one
+/// line for each of the 65536 bins. The numbers read back to the same tables.
 std::string luts_csv(const std::vector<LutSet>& tables);
 
-/// Reads it; lines may end in CR LF, and the first may be left out. `name` is for messages. Throws IoError naming it,
-/// the line and what is wrong there.
+/// Reads such CSV. Lines may end in CR LF, and the line with the checksum may be missing. `name` is for messages.
+/// Throws IoError with the name, the line and the fault.
 std::vector<LutSet> parse_luts(std::string_view csv, const std::string& name);
 
-/// Tells whether the first line is that of the checksum: else nobody knows whether the numbers are as they were
-/// written.
+/// Returns whether the first line is that of the checksum. Without it, damage would go unnoticed.
 bool has_checksum(std::string_view csv);
 
 }  // namespace gpuhist::io

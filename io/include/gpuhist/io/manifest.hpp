@@ -1,4 +1,4 @@
-/// Manifests: the inputs of a run, listed once for all machines that share it.
+/// Manifests: lists of the inputs of a run, made once for all machines that share it.
 #pragma once
 
 #include <cstddef>
@@ -17,40 +17,42 @@
 
 namespace gpuhist::io {
 
-/// Input as a line of a manifest has it.
+/// Input in a line of a manifest.
 struct ListedInput {
     std::string path;                       ///< any bytes
-    std::string name;                       ///< of what is written about it: relative
-    std::string group;                      ///< the directory it belongs to
-    std::optional<std::uint64_t> bytes;     ///< absent: not known
-    std::optional<std::uint64_t> modified;  ///< nanoseconds since 1970
-    std::string etag;                       ///< what an object store calls its contents; empty: nothing
-    std::optional<IoError> failure;         ///< of what cannot even be listed
+    std::string name;                       ///< relative name of the files about it
+    std::string group;                      ///< directory to which it belongs
+    std::optional<std::uint64_t> bytes;     ///< length; absent: unknown
+    std::optional<std::uint64_t> modified;  ///< time of modification, in nanoseconds since 1970
+    std::string etag;                       ///< identity of its contents in an object store; empty: none
+    std::optional<IoError> failure;         ///< reason why it cannot be listed
+    std::optional<std::uint64_t> mask_bytes{}, mask_modified{};  ///< of FILE.msk; absent: nothing is known of one
 };
 
-/// Line of a manifest: an object of JSON, and an LF.
+/// Line of a manifest: a JSON object and an LF.
 std::string manifest_line(const ListedInput& input);
-/// Reads it back; of an object with no more than a path the name and the group follow from that. `place` is for
-/// messages. Throws IoError naming it for what is no such object.
+/// Reads such a line. If the object only has a path, the name and the group follow from it. `place` is for messages.
+/// Throws IoError with the place for other text.
 ListedInput parse_manifest_line(std::string_view line, const std::string& place);
 
-/// Lines that lie together, of 1 MiB and more but for the last: the piece in which a manifest is read and checked.
+/// Block of a manifest: consecutive lines of at least 1 MiB, except in the last block. Manifests are read and checked
+/// in blocks.
 struct ManifestBlock {
     static constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20;
-    std::uint64_t bytes = 0;   ///< of the lines
-    std::uint64_t inputs = 0;  ///< lines
-    std::uint64_t weight = 0;  ///< of the inputs: see `Manifest`
+    std::uint64_t bytes = 0;   ///< length of the lines
+    std::uint64_t inputs = 0;  ///< number of lines
+    std::uint64_t weight = 0;  ///< weight of the inputs: see `Manifest`
     std::uint64_t checksum = 0;
 };
 
-/// Writer of a manifest: lines, then a last one that has their number and the checksums of all blocks.
+/// Writer of a manifest. It writes the lines, then a last line with their number and the checksums of all blocks.
 class ManifestWriter {
   public:
     explicit ManifestWriter(std::function<void(const std::string&)> write) : write_(std::move(write)) {}
     void add(const ListedInput& input);
     void finish();
     std::uint64_t inputs() const { return inputs_; }
-    std::uint64_t bytes() const { return bytes_; }  ///< of the inputs, as far as they are known
+    std::uint64_t bytes() const { return bytes_; }  ///< sum of the known lengths of the inputs
 
   private:
     void end_block();
@@ -62,24 +64,26 @@ class ManifestWriter {
     std::uint64_t inputs_ = 0, bytes_ = 0;
 };
 
-/// Manifest in a file, of which no more is read than is asked for. An input weighs its bytes and `own_weight`, since
-/// opening a file takes time too. Functions throw IoError naming the file, also where it was changed since it was made.
+/// Manifest in a file, which only reads the parts that are needed. The weight of an input is its length and
+/// `own_weight`, because opening a file takes time too. Functions throw IoError with the name of the file, also if the
+/// file was changed since it was made.
 class Manifest {
   public:
     static constexpr std::uint64_t own_weight = 16384;
 
-    /// Reads the last line.
+    /// Opens a manifest and reads its last line.
     explicit Manifest(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }
     std::uint64_t inputs() const { return inputs_; }
-    /// Checksum of all of it, as text: other manifests have another.
+    /// Checksum of the whole manifest, as text. Other manifests have another one.
     const std::string& checksum() const { return checksum_; }
 
-    /// Lines of a shard: ranges of shard 1, 2, … follow each other and weigh as much as each other, but for an input.
+    /// Lines of a shard. The ranges of shards 1, 2, … follow each other, and have the same weight up to that of one
+    /// input.
     LineRange lines_of(ShardId shard) const;
 
-    /// Lines of a block, by its number.
+    /// Returns the lines of a block, by its number from 0.
     std::string read_block(std::size_t number) const;
     const std::vector<ManifestBlock>& blocks() const { return blocks_; }
 
@@ -88,7 +92,7 @@ class Manifest {
 
     std::filesystem::path path_;
     std::vector<ManifestBlock> blocks_;
-    std::vector<std::uint64_t> places_;  ///< of the blocks in the file
+    std::vector<std::uint64_t> places_;  ///< places of the blocks in the file
     std::uint64_t inputs_ = 0, weight_ = 0;
     std::string checksum_;
 };
@@ -97,15 +101,15 @@ class Manifest {
 class ManifestLines {
   public:
     ManifestLines(std::shared_ptr<const Manifest> manifest, LineRange lines);
-    /// The next input; absent at the end. Throws as Manifest.
+    /// Next input; absent at the end. Throws as Manifest.
     std::optional<ListedInput> next();
 
   private:
     std::shared_ptr<const Manifest> manifest_;
-    std::uint64_t end_, line_ = 0;  ///< the line that comes next
-    std::size_t block_ = 0;         ///< that is read next
+    std::uint64_t end_, line_ = 0;  ///< number of the next line
+    std::size_t block_ = 0;         ///< next block to read
     std::string text_;
-    std::size_t at_ = 0;  ///< in the text
+    std::size_t at_ = 0;  ///< place in the text
 };
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-/// Views of OpenCV's images, and its numbers of the depths. Header only; the pixels stay the matrix's.
+/// Views of images of OpenCV, and its numbers of the depths. Header only. The matrix keeps the ownership of its pixels.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpuhist::io {
 
-/// OpenCV's numbers of the depths that it has.
+/// Depth that OpenCV has, with its number there.
 struct OpencvDepth {
     Depth depth;
     int number;
@@ -22,8 +22,8 @@ inline constexpr OpencvDepth opencv_depths[] = {{Depth::u8, CV_8U},   {Depth::s8
                                                 {Depth::s16, CV_16S}, {Depth::s32, CV_32S}, {Depth::f16, CV_16F},
                                                 {Depth::f32, CV_32F}, {Depth::f64, CV_64F}};
 
-/// Number by which OpenCV carries a depth. The samples of one that it does not have are whole numbers of as many bytes
-/// to it, and the view's depth is set by who knows it.
+/// Number of a depth in OpenCV. For a depth that OpenCV lacks, it is the number of integers with as many bytes; the
+/// depth of the view must then be set.
 constexpr int opencv_depth(Depth depth) {
     for (const OpencvDepth& of : opencv_depths)
         if (of.depth == depth) return of.number;
@@ -32,7 +32,7 @@ constexpr int opencv_depth(Depth depth) {
     __builtin_unreachable();
 }
 
-/// Depth of a matrix whose `depth()` this is; absent where gpuhist does not read it.
+/// Depth of a matrix with this `depth()`; absent if gpuhist does not read it.
 constexpr std::optional<Depth> depth_of(int opencv_depth_number) {
     for (const OpencvDepth& of : opencv_depths)
         if (of.number == opencv_depth_number) return of.depth;
@@ -40,7 +40,7 @@ constexpr std::optional<Depth> depth_of(int opencv_depth_number) {
 }
 
 namespace detail {
-/// View of any class with the members that cv::Mat and cv::cuda::GpuMat share.
+/// View of any class with the members that cv::Mat and cv::cuda::GpuMat share. `name` is for messages.
 template <class Void, class Matrix>
 BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory memory, const char* name) {
     BasicImageView<Void> view;
@@ -64,7 +64,7 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
                               " channels: gpuhist reads 1 to " + std::to_string(most_channels));
     return view;
 }
-/// Sets the mask of a view, which lies in the same memory.
+/// Sets the mask of a view. Both are in the same memory.
 template <class Matrix>
 void set_mask(ImageView& view, const Matrix& mask, std::size_t row_bytes, const char* name) {
     const auto sides = [](std::int64_t width, std::int64_t height) {
@@ -80,7 +80,7 @@ void set_mask(ImageView& view, const Matrix& mask, std::size_t row_bytes, const 
 }
 template <class Void>
 BasicImageView<Void> host_view(const cv::Mat& image) {
-    // Others than images have no rows and columns.
+    // Matrices of more dimensions have no rows and columns.
     if (image.dims > 2) throw InvalidArgument("cv::Mat: an image has two dimensions and pixels");
     return view<Void>(image, image.step[0], Memory::host, "cv::Mat");
 }
@@ -88,9 +88,9 @@ template <class GpuMat, class Result>
 using if_gpu_mat = std::enable_if_t<std::is_same_v<GpuMat, cv::cuda::GpuMat>, Result>;
 }  // namespace detail
 
-/// View of the pixels of a matrix (channels B, G, R, A, as OpenCV keeps them), region of interest included. The matrix
-/// must outlive the view. Throws InvalidArgument for depths other than those above and for more than 64
-/// channels; other than 1, 3 and 4 are bands.
+/// View of the pixels of a matrix, which may be a region of interest. Its channels are B, G, R, A, as in OpenCV; other
+/// numbers of channels than 1, 3 and 4 are bands. The matrix must outlive the view. Throws InvalidArgument for depths
+/// other than those above, and for more than 64 channels.
 inline ImageView view(const cv::Mat& image) {
     return detail::host_view<const void>(image);
 }
@@ -98,17 +98,16 @@ inline MutableImageView mutable_view(cv::Mat& image) {
     return detail::host_view<void>(image);
 }
 
-/// View of a matrix without the pixels whose sample in `mask` is 0: as OpenCV's masks CV_8UC1, of the image's sides.
-/// Both matrices must outlive the view. Throws InvalidArgument as the other, and
-/// for another mask.
+/// View of a matrix in which pixels whose sample in `mask` is 0 are excluded. As in OpenCV, the mask is CV_8UC1 and has
+/// the size of the image. Both matrices must outlive the view. Throws InvalidArgument as above, and for another mask.
 inline ImageView view(const cv::Mat& image, const cv::Mat& mask) {
     ImageView view = io::view(image);
     detail::set_mask(view, mask, mask.empty() ? 0 : mask.step[0], "cv::Mat");
     return view;
 }
 
-/// View of a matrix of labels, for `analyze_regions`: one channel of CV_8U, CV_16U or CV_32S, whose values are not
-/// negative. The matrix must outlive the view. Throws InvalidArgument for others.
+/// View of a matrix of labels, for `analyze_regions`: one channel of CV_8U, CV_16U or CV_32S without negative values.
+/// The matrix must outlive the view. Throws InvalidArgument for other matrices.
 inline ImageView labels_view(const cv::Mat& labels) {
     const ImageView view = io::view(labels);
     if (view.channels != 1 || (view.depth != Depth::u8 && view.depth != Depth::u16 && view.depth != Depth::s32))
@@ -117,9 +116,9 @@ inline ImageView labels_view(const cv::Mat& labels) {
     return view;
 }
 
-/// Views of a cv::cuda::GpuMat: pixels on the GPU that was current when it was made. They want
-/// <opencv2/core/cuda.hpp> included; nothing more is linked. A cv::cuda::Stream is the cudaStream_t that
-/// cv::cuda::StreamAccessor::getStream() says. Throw as those of cv::Mat.
+/// Views of a cv::cuda::GpuMat. Its pixels are on the GPU that was current when it was made. Include
+/// <opencv2/core/cuda.hpp> before; no further library is linked. The cudaStream_t of a cv::cuda::Stream comes from
+/// cv::cuda::StreamAccessor::getStream(). Throw as the views of cv::Mat.
 template <class GpuMat>
 detail::if_gpu_mat<GpuMat, ImageView> view(const GpuMat& image) {
     return detail::view<const void>(image, image.step, Memory::device, "cv::cuda::GpuMat");

@@ -8,8 +8,8 @@
 
 namespace gpuhist::io {
 
-/// Allocator that gives matrices, whose `allocator` it is, memory from a pool. It must outlive them, and the pool it.
-/// Safe to use from several threads.
+/// Allocator that gives matrices memory from a pool, if it is their `allocator`. It must outlive the matrices, and the
+/// pool must outlive it. Functions may be called by several threads.
 class PinnedAllocator final : public cv::MatAllocator {
   public:
     explicit PinnedAllocator(PinnedPool& pool) : pool_(pool) {}

@@ -1,6 +1,5 @@
-/// Results of images, and their text: CSV (RFC 4180, LF, shortest numbers that read back to the same double) and JSON.
-/// What the columns are called and hold stands in gpuhist/columns.hpp; tables of many images are in
-/// gpuhist/io/sink.hpp.
+/// Results of images, and their text: CSV (RFC 4180, LF, numbers in the fewest digits that read back to the same
+/// double) and JSON. gpuhist/columns.hpp defines the columns; gpuhist/io/sink.hpp has tables of many images.
 #pragma once
 
 #include <cstdint>
@@ -13,58 +12,61 @@
 
 namespace gpuhist::io {
 
-/// Facts about one image that are written beside its numbers.
+/// Facts about an image, for the files beside its numbers.
 struct ImageInfo {
     std::string path;  ///< as the user gave it; any bytes
     std::int64_t width = 0;
     std::int64_t height = 0;
     Depth depth = Depth::u8;
-    double white = 0;         ///< value that stands for white; 0: the depth's highest
+    double white = 0;         ///< value that stands for white; 0: the highest of the depth
     const char* alpha = "";   ///< `straight` or `premultiplied`; empty without alpha
-    const char* damage = "";  ///< `damaged` or `truncated`, of a file that was accepted all the same; else empty
-    std::vector<std::string> bands{};  ///< their names by place, where the file has such: those of their rows
-    std::uint64_t pages = 1;           ///< of the file, of which the image is one
+    const char* damage = "";  ///< `damaged` or `truncated` if such a file was accepted; else empty
+    std::uint64_t pages = 1;  ///< number of pages in the file of the image
 };
 
-/// Region of an image, as files name it.
+/// Region of an image, for files.
 struct RegionInfo {
-    std::string name;  ///< the label in decimal, or that of a rectangle
+    std::string name;  ///< label in decimal, or name of a rectangle
     std::int64_t x = 0, y = 0, width = 0, height = 0;
     std::uint64_t area = 0;
+    double centroid_x = 0, centroid_y = 0;
 };
 
 /// Results of one image.
 struct ImageResult {
-    std::uint64_t index = 0;  ///< of the input, counted from 0
+    std::uint64_t index = 0;  ///< number of the input, counted from 0
     ImageInfo info;
-    std::vector<Statistics> rows;      ///< of `statistics()`
-    std::vector<Measured> measured{};  ///< of its measures
+    std::vector<Statistics> rows;          ///< rows of `statistics()`
+    std::vector<MeasureValue> measures{};  ///< `measure_values()`
 };
 
-/// Input that could not be measured, or one of whose files could not be written.
+/// Input that could not be measured, or whose files could not all be written.
 struct Failure {
     std::string path;  ///< any bytes
     std::string kind;
     std::string message;
 };
 
-/// Header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats)`.
-std::string stats_csv_header(const Percentiles& percentiles = {});
+/// Header line of stats.csv, with its LF. It has the columns of `columns(asked, ColumnFile::stats)`.
+std::string stats_csv_header(const StatisticsRequest& asked = {});
 
-/// Lines of an image, one row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
+/// Lines of an image in stats.csv, one per channel. Undefined values are empty. A name that looks like a formula (= + -
+/// @) begins with ./ instead.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
-                           const Percentiles& percentiles = {});
+                           const StatisticsRequest& asked = {});
 
-/// bin,lower,upper, and one column per channel; then rows `below`, `above`, `nan` where any is not zero.
+/// Histogram as CSV: bin,lower,upper and one column per channel. Rows `below`, `above` and `nan` follow if any of their
+/// counts is not zero.
 std::string histogram_csv(const Histogram& histogram);
 
-/// JSON object on one line with its LF: `schema`, which is 1; the columns of ColumnFile::stats, those of the image
-/// as members; `luma`, the formula, where there is such a row; and `channels`, one object per row; what is undefined is
-/// null. Bytes of a text KEY that are not UTF-8 become U+FFFD; then KEY_base64 has them all.
+/// JSON object of an image, on one line with its LF. It has `schema`, which is 1; the columns of ColumnFile::stats that
+/// belong to the image, as members; `luma`, its formula, if there is such a row; and `channels`, with one object per
+/// channel. Undefined values are null. In a text KEY, bytes that are not UTF-8 become U+FFFD; then KEY_base64 has the
+/// original bytes.
 std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows,
-                       const Percentiles& percentiles = {});
+                       const StatisticsRequest& asked = {});
 
-/// Text of a finite double, in the fewest digits that read back to it.
+/// Text of a finite double, in the fewest digits that read back to the same double.
 std::string shortest(double value);
 
 }  // namespace gpuhist::io

@@ -10,7 +10,7 @@ struct LibraryVersion {
     std::string name, version;
 };
 
-/// OpenCV and the codecs, as they are loaded now; of those that cannot say so, as they were compiled against.
+/// Versions of the codecs: of the loaded libraries, or for libraries that cannot report it, of those at compile time.
 std::vector<LibraryVersion> library_versions();
 
 }  // namespace gpuhist::io

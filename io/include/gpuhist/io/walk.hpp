@@ -16,50 +16,52 @@
 
 namespace gpuhist::io {
 
-/// Files of a directory that are meant. Globs are those of fnmatch(3): one with a `/` is compared with the path
-/// relative to the directory, where `*` does not match a `/`; one without, with the last name of that path.
+/// Options of a walk: the files that it finds. Globs are those of fnmatch(3). A glob with a `/` is compared with the
+/// path relative to the directory, and its `*` does not match a `/`. Other globs are compared with the last name of
+/// that path.
 struct WalkOptions {
     bool recursive = true;
-    std::vector<std::string> include;  ///< files that match one are meant; where there are none, those of image formats
-    std::vector<std::string> exclude;  ///< a file or directory that matches one is left out, with all below it
-    bool follow_links = false;         ///< links to directories are entered too
+    std::vector<std::string> include;  ///< globs of files to find; if there are none, the extensions of image formats
+    std::vector<std::string> exclude;  ///< globs of files and directories to leave out, with everything below them
+    bool follow_links = false;         ///< whether links to directories are entered
 };
 
-/// Entries of directories that a walk has left out because of what they are. Neither hidden ones are counted nor those
-/// that `include` and `exclude` leave out.
+/// Entries of directories that a walk has left out because of their kind. Hidden entries, and entries that `include`
+/// and `exclude` leave out, are not counted.
 struct LeftOut {
-    /// Files of no image format's extension, by their extension in lower case, with the dot. Long ones, and those
-    /// beyond the first hundred, are counted as "".
+    /// Files without the extension of an image format, by their extension in lower case, with the dot. Long extensions,
+    /// and those beyond the first hundred, are counted under "".
     std::map<std::string, std::uint64_t> by_extension;
     std::uint64_t special = 0;       ///< pipes, sockets and devices
-    std::uint64_t broken_links = 0;  ///< that lead to nothing, or in a circle
-    std::string first_broken_link;   ///< that the walk came to, with its root
-    std::uint64_t links = 0;         ///< to directories, which are not followed
-    std::uint64_t again = 0;         ///< directories that were entered before, by another path: only links lead there
-    std::uint64_t followed = 0;      ///< links to directories, not left out where links are followed
+    std::uint64_t broken_links = 0;  ///< links that lead to nothing, or in a circle
+    std::string first_broken_link;   ///< first of these, with the root of the walk
+    std::uint64_t links = 0;         ///< links to directories, which are not followed
+    std::uint64_t again = 0;         ///< directories that were entered before by another path, through a link
+    std::uint64_t followed = 0;      ///< links to directories that were followed, and so not left out
     std::set<std::string> matched;   ///< globs of `include` and `exclude` that have matched an entry
 
     bool any() const { return !by_extension.empty() || special + broken_links + links + again > 0; }
     LeftOut& operator+=(const LeftOut& other);
 };
 
-/// Words for it, as "3 .txt, 1 .dat, 2 other files, 1 link to a directory"; empty where nothing was left out.
+/// Text of the left out entries, such as "3 .txt, 1 .dat, 2 other files, 1 link to a directory"; empty if there are
+/// none.
 std::string to_string(const LeftOut& left_out);
 
-/// Tells whether a walk with these options finds a file of that path (relative to its root), as far as the path does:
-/// an included name, or where none are included, an extension of a format that is decoded, in any case; nothing hidden,
-/// nothing excluded, no deeper than allowed.
+/// Returns whether a walk with these options finds a file with this path relative to its root, as far as the path
+/// decides. The file needs an included name or, if no names are included, the extension of a format that is decoded, in
+/// any case. It must not be hidden, excluded or deeper than allowed.
 bool walk_finds(const std::string& relative, const WalkOptions& options);
 
-/// Walk through a directory and those below it, in byte order of the paths. It finds regular files, or links to such,
-/// whose names `walk_finds`. A directory is listed when the walk comes to it; memory is taken for the names in the
-/// directories from the root to where the walk stands. Where links to directories are followed, each directory is
-/// entered once, whatever leads there, as device and inode tell; memory is then taken for each.
+/// Walk through a directory and all directories below it, in byte order of the paths. It finds regular files, and links
+/// to them, whose names pass `walk_finds`. It lists a directory when it comes to it, and only keeps the names in the
+/// directories from the root to its present place. If it follows links to directories, it enters each directory once,
+/// whatever leads there, which it recognizes by device and inode; that takes memory for each.
 class Walk {
   public:
     struct Found {
-        std::string relative;            ///< to the root
-        std::optional<IoError> failure;  ///< of a directory that cannot be listed; absent for an image
+        std::string relative;            ///< path relative to the root
+        std::optional<IoError> failure;  ///< reason why a directory cannot be listed; absent for an image
     };
 
     explicit Walk(std::string root, WalkOptions options = {});
@@ -70,13 +72,14 @@ class Walk {
     /// Next image or failure; absent at the end.
     std::optional<Found> next();
 
-    /// Tells the walk not to enter this directory, by its path relative to the root.
+    /// Makes the walk skip a directory, by its path relative to the root.
     void skip(const std::string& relative_directory);
-    /// Tells a walk that follows links not to enter this directory, whatever leads there.
+    /// Makes a walk that follows links skip this directory, whatever leads there.
     void skip_target(const std::filesystem::path& directory);
-    /// Tells the walk to pass over files, which are not even counted, of whose path relative to the root this says so.
+    /// Makes the walk pass over files for which this function returns true, by their path relative to the root. They
+    /// are not even counted.
     void pass_over(std::function<bool(const std::string& relative)> file) { passes_over_ = std::move(file); }
-    /// Tells a walk that follows links not to enter what another, which ends here, has entered.
+    /// Makes a walk that follows links skip the directories that another walk, which ends here, has entered.
     void go_on_after(Walk& other);
 
     /// Entries left out in the directories that were listed so far.
@@ -90,14 +93,14 @@ class Walk {
     WalkOptions options_;
     std::vector<std::string> skipped_;
     std::vector<std::unique_ptr<Level>> levels_;
-    std::set<std::pair<std::uint64_t, std::uint64_t>> entered_;  ///< device and inode, where links are followed
+    std::set<std::pair<std::uint64_t, std::uint64_t>> entered_;  ///< device and inode, if links are followed
     std::vector<std::filesystem::path> skipped_targets_;
     std::function<bool(const std::string&)> passes_over_;
     LeftOut left_out_;
     bool started_ = false;
 };
 
-/// Images that a walk through a directory finds. Throws IoError where a directory cannot be listed.
+/// Finds the images below a directory. Throws IoError if a directory cannot be listed.
 std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-// Rows of counts that become rows of a result: copied, with the numbers that follow from them.
+// Channels of counts that become channels of a result: copied, with the numbers that follow from them.
 #pragma once
 
 #include <cstdint>
@@ -8,32 +8,32 @@
 
 namespace gpuhist::cuda {
 
-/// Threads of a block that copies a row: a warp for each lane of the one that adds their sums up.
-inline constexpr int row_threads = warp_lanes * warp_lanes;
+/// Threads of a block that copies a channel: a warp for each lane of the one that adds their sums up.
+inline constexpr int channel_threads = warp_lanes * warp_lanes;
 
-/// Position in the pixel of a row's samples; −1: luma.
-__device__ inline int position_of(int row, int channels, bool rgb) {
+/// Position in the pixel of a channel's samples; −1: luma.
+__device__ inline int position_of(int channel, int channels, bool rgb) {
     if (channels == 1) return 0;
-    return row == luma_row ? -1 : row > luma_row ? 3 : result_row(row, channels, rgb);
+    return channel == luma_channel ? -1 : channel > luma_channel ? 3 : result_channel(channel, channels, rgb);
 }
 
 /// Sums of counts, in shared memory.
-struct RowTotals {
+struct ChannelTotals {
     core::i128 squares[warp_lanes];
     Word samples[warp_lanes], sum[warp_lanes];
     std::uint32_t complement_minimum[warp_lanes], maximum[warp_lanes];
 };
 
-/// Copies a row of counts of integers, by code, without those that are `left_out(code)`, and writes the numbers of the
-/// others. By a block of row_threads; thread 0 writes the numbers.
+/// Copies the counts of a channel of integers, by code, except those for which `left_out(code)` is true, and writes the
+/// numbers of the others. Runs on a block of channel_threads; thread 0 writes the numbers.
 template <class LeftOut>
-__device__ inline void copy_row(const Common& common, const Word* from, Word* to, ChannelResult& result,
-                                const LeftOut& left_out) {
-    __shared__ RowTotals totals;
+__device__ inline void copy_channel(const Common& common, const Word* from, Word* to, ChannelResult& result,
+                                    const LeftOut& left_out) {
+    __shared__ ChannelTotals totals;
     Word samples = 0, sum = 0;
     core::i128 squares = 0;
     std::uint32_t complement_minimum = 0, maximum = 0;
-    for (std::uint32_t code = threadIdx.x; code < common.bins; code += row_threads) {
+    for (std::uint32_t code = threadIdx.x; code < common.bins; code += channel_threads) {
         Word n = from[code];
         if (n != 0 && left_out(code)) n = 0;
         to[code] = n;

@@ -1,0 +1,288 @@
+#include "run/image_flags.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "cli/console.hpp"
+#include "cli/table.hpp"
+#include "gpuhist/columns.hpp"
+#include "gpuhist/hashes.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/io/sink.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+constexpr std::size_t worst_shown = 3;
+constexpr std::size_t many_bytes = std::size_t{1} << 18;
+
+bool is_duplicate(Flag flag) {
+    return flag == Flag::duplicate || flag == Flag::near_duplicate;
+}
+
+/// Images of two tables: a row of quality.csv with the rows of stats.csv that belong to it. A file that was given
+/// several times in a row has as many rows of quality.csv, and each of these has as many rows of stats.csv. The names
+/// of bands do not tell images apart: a file may give two bands the same.
+class Images {
+  public:
+    explicit Images(const ImageTables& tables)
+        : stats_(tables.stats()),
+          quality_(tables.quality()),
+          ahead_(tables.quality()),
+          path_(stats_.column("path")),
+          width_(stats_.column("width")),
+          height_(stats_.column("height")),
+          depth_(stats_.column("depth")),
+          channel_(stats_.column("channel")),
+          white_(stats_.column("white")),
+          min_(stats_.column("min")),
+          max_(stats_.column("max")),
+          entropy_(stats_.column("entropy")),
+          low_(stats_.column("clipped_low")),
+          high_(stats_.column("clipped_high")),
+          nan_(stats_.column("nan")),
+          inf_(stats_.column("inf")),
+          quality_path_(quality_.column("path")) {
+        const std::pair<const char*, std::optional<double> FlagNumbers::*> measures[] = {
+            {"sharpness_laplacian", &FlagNumbers::sharpness_laplacian},
+            {"sharpness_tenengrad", &FlagNumbers::sharpness_tenengrad},
+            {"noise", &FlagNumbers::noise},
+            {"contrast_rms", &FlagNumbers::contrast_rms},
+            {"brightness_p5", &FlagNumbers::brightness_p5},
+            {"brightness_p99", &FlagNumbers::brightness_p99},
+            {"gray", &FlagNumbers::gray},
+        };
+        for (const auto& [name, member] : measures)
+            if (const auto column = quality_.find(name)) measures_.emplace_back(*column, member);
+        stats_left_ = stats_.next();
+        ahead_left_ = ahead_.next();
+    }
+
+    /// Moves to the next image. Returns false at the end.
+    bool next() {
+        if (!quality_.next()) {
+            if (stats_left_) stats_.refuse("quality.csv has no row of this image");
+            return false;
+        }
+        if (times_left_ == 0) read_file();
+        --times_left_;
+        image_ = about_;
+        const std::size_t count = channels_.size() / times_, first = (times_ - 1 - times_left_) * count;
+        for (std::size_t i = 0; i < count; ++i) image_.channels.push_back(channels_[first + i]);
+        for (const auto& [column, member] : measures_) image_.*member = quality_.number(column);
+        return true;
+    }
+    std::string_view path() const { return quality_.text(quality_path_); }
+    const FlagNumbers& numbers() const { return image_; }
+    const io::CsvRows& quality() const { return quality_; }
+
+  private:
+    /// Reads the rows of a file that was given once, or several times in a row.
+    void read_file() {
+        times_ = 0;
+        channels_.clear();
+        about_ = {};
+        for (; ahead_left_ && ahead_.text(quality_path_) == path(); ahead_left_ = ahead_.next()) ++times_;
+        for (; stats_left_ && stats_.text(path_) == path(); stats_left_ = stats_.next()) add_channel();
+        if (channels_.empty()) quality_.refuse("stats.csv has no rows of this image");
+        if (channels_.size() % times_ != 0) quality_.refuse("stats.csv has another number of rows of this image");
+        times_left_ = times_;
+    }
+
+    void add_channel() {
+        if (channels_.empty()) {
+            about_.width = stats_.number(width_).value_or(0);
+            about_.height = stats_.number(height_).value_or(0);
+            about_.white = stats_.number(white_).value_or(0);
+            for (const DepthTraits& depth : all_depths)
+                if (stats_.text(depth_) == depth.name) about_.integers = !depth.floating;
+        }
+        FlagNumbers::Channel& channel = channels_.emplace_back();
+        channel.name = stats_.text(channel_);
+        channel.min = stats_.number(min_);
+        channel.max = stats_.number(max_);
+        channel.entropy = stats_.number(entropy_);
+        channel.clipped_low = stats_.number(low_);
+        channel.clipped_high = stats_.number(high_);
+        channel.nan = stats_.number(nan_).value_or(0);
+        channel.inf = stats_.number(inf_).value_or(0);
+    }
+
+    io::CsvRows stats_, quality_, ahead_;
+    std::size_t path_, width_, height_, depth_, channel_, white_, min_, max_, entropy_, low_, high_, nan_, inf_,
+        quality_path_;
+    std::vector<std::pair<std::size_t, std::optional<double> FlagNumbers::*>> measures_;
+    FlagNumbers image_, about_;                   ///< `about_`: of the file, without channels
+    std::vector<FlagNumbers::Channel> channels_;  ///< of the file, as often as it was given
+    std::size_t times_ = 0, times_left_ = 0;
+    bool stats_left_ = false, ahead_left_ = false;
+};
+
+std::string short_number(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g", value);
+    return text.data();
+}
+
+}  // namespace
+
+void HashColumns::add(const io::CsvRows& quality, ImageHashes& to) const {
+    const std::string_view pixels = quality.text(*pixels_), similar = quality.text(*similar_);
+    const auto hash = pixels.empty() ? Hash128{~std::uint64_t{0}, to.pixels.size()} : hash128_of(pixels);
+    if (!hash) quality.refuse("'" + std::string(pixels) + "' is no hash");
+    const auto like = similar.empty() ? std::uint64_t{0} : hash64_of(similar);
+    if (!like) quality.refuse("'" + std::string(similar) + "' is no hash");
+    to.pixels.push_back(*hash);
+    to.similar.push_back(*like);
+}
+
+FlagFinder::FlagFinder(ImageTables tables, const FlagThresholds& thresholds)
+    : tables_(std::move(tables)), thresholds_(thresholds) {
+    std::vector<double> sizes;
+    ImageHashes hashes;
+    Images images(tables_);
+    const HashColumns columns(images.quality());
+    const bool hashed = columns.present() && (thresholds_.of(Flag::duplicate) || thresholds_.of(Flag::near_duplicate));
+    for (; images.next(); ++images_) {
+        if (thresholds_.of(Flag::odd_size)) sizes.push_back(*flag_value(Flag::odd_size, images.numbers()));
+        if (hashed) columns.add(images.quality(), hashes);
+    }
+    if (!sizes.empty()) sizes_ = usual_sizes(std::move(sizes), *thresholds_.of(Flag::odd_size));
+    if (hashed) find_duplicates(hashes);
+}
+
+void FlagFinder::find_duplicates(const ImageHashes& hashes) {
+    exact_ = group_duplicates(hashes.pixels, {}, 0);
+    if (const auto& distance = thresholds_.of(Flag::near_duplicate)) {
+        near_ = group_duplicates(hashes.pixels, hashes.similar, static_cast<int>(*distance));
+        hashes_ = hashes.similar;
+    }
+}
+
+void FlagFinder::each(const std::function<void(const ImageFlag&)>& take) const {
+    Images images(tables_);
+    for (std::uint64_t image = 0; images.next(); ++image) {
+        const auto flag = [&](const FlagTraits& traits, double value, std::optional<double> threshold,
+                              std::optional<std::uint64_t> first = std::nullopt) {
+            take({image, images.path(), traits.flag, value, threshold, first});
+        };
+        for (const FlagTraits& traits : all_flags) {
+            const auto& threshold = thresholds_.of(traits.flag);
+            if (!threshold) continue;
+            if (is_duplicate(traits.flag)) {
+                if (exact_.empty()) continue;
+                const bool exact = exact_[image] != image, near = !near_.empty() && near_[image] != image && !exact;
+                if (traits.flag == Flag::duplicate && exact) flag(traits, 0, std::nullopt, exact_[image]);
+                if (traits.flag == Flag::near_duplicate && near)
+                    flag(traits, hash_distance(hashes_[image], hashes_[near_[image]]), threshold, near_[image]);
+                continue;
+            }
+            const std::optional<double> value = flag_value(traits.flag, images.numbers());
+            if (!value) continue;
+            if (traits.flag == Flag::odd_size) {
+                if (const auto bound = sizes_->broken_by(*value)) flag(traits, *value, bound);
+            } else if (is_flagged(traits.flag, *value, *threshold)) {
+                flag(traits, *value, traits.has_threshold() ? threshold : std::nullopt);
+            }
+        }
+    }
+}
+
+std::map<std::uint64_t, std::string> FlagFinder::paths_of(const std::vector<std::uint64_t>& images) const {
+    std::map<std::uint64_t, std::string> paths;
+    for (const std::uint64_t image : images) paths[image];
+    auto wanted = paths.begin();
+    if (wanted == paths.end()) return paths;
+    io::CsvRows quality = tables_.quality();
+    const std::size_t path = quality.column("path");
+    for (std::uint64_t image = 0; wanted != paths.end() && quality.next(); ++image)
+        if (image == wanted->first) (wanted++)->second = quality.text(path);
+    return paths;
+}
+
+double excess(const ImageFlag& flag) {
+    if (!flag.threshold) return 0;
+    switch (traits_of(flag.flag).side) {
+        case FlagSide::above:
+            return flag.value - *flag.threshold;
+        case FlagSide::below:
+        case FlagSide::at_most:
+            return *flag.threshold - flag.value;
+        default:
+            return std::abs(flag.value - *flag.threshold);
+    }
+}
+
+void FlagSummary::add(const ImageFlag& flag) {
+    if (last_ != flag.image) ++images_;
+    last_ = flag.image;
+    OfFlag& of = of_[static_cast<std::size_t>(flag.flag)];
+    ++of.images;
+    const auto place = std::find_if(of.worst.begin(), of.worst.end(),
+                                    [&](const Worst& other) { return excess(other.flag) < excess(flag); });
+    if (place == of.worst.end() && of.worst.size() == worst_shown) return;
+    Worst& worst = *of.worst.insert(place, {std::string(flag.path), flag});
+    worst.flag.path = {};  // the row's
+    if (of.worst.size() > worst_shown) of.worst.pop_back();
+}
+
+std::string FlagSummary::text(const FlagFinder& flags) const {
+    std::vector<std::uint64_t> firsts;
+    std::size_t names = 0, digits = 0;
+    for (const FlagTraits& traits : all_flags) {
+        const OfFlag& of = of_[static_cast<std::size_t>(traits.flag)];
+        if (of.images == 0) continue;
+        names = std::max(names, std::string_view(traits.name).size());
+        digits = std::max(digits, std::to_string(of.images).size());
+        for (const Worst& worst : of.worst)
+            if (worst.flag.first) firsts.push_back(*worst.flag.first);
+    }
+    std::map<std::uint64_t, std::string> paths = flags.paths_of(firsts);
+    std::string text =
+        "flags  " + std::to_string(images_) + " of " + counted(flags.images(), "image") + (images_ > 0 ? ":\n" : "\n");
+    for (const FlagTraits& traits : all_flags) {
+        const OfFlag& of = of_[static_cast<std::size_t>(traits.flag)];
+        if (of.images == 0) continue;
+        const std::string name = traits.name, count = std::to_string(of.images);
+        text += "  " + name + std::string(names - name.size() + 2 + digits - count.size(), ' ') + count + ' ';
+        for (std::size_t i = 0; i < of.worst.size(); ++i) {
+            const Worst& worst = of.worst[i];
+            const std::string value = value_text(worst.flag, worst.flag.first ? paths[*worst.flag.first] : "");
+            text += (i == 0 ? " " : ", ") + printable(worst.path) + (value.empty() ? "" : ' ' + printable(value));
+        }
+        text += of.images > of.worst.size() ? " ...\n" : "\n";
+    }
+    return text;
+}
+
+io::Pieces flags_csv(const FlagFinder& flags, FlagSummary& summary) {
+    return [&](const std::function<void(const void*, std::size_t)>& take) {
+        const auto sink = io::make_sink("csv", {io::Table(ColumnFile::flags)});
+        std::string text = sink->begin();
+        const auto flush = [&] {
+            take(text.data(), text.size());
+            text.clear();
+        };
+        flags.each([&](const ImageFlag& flag) {
+            summary.add(flag);
+            io::Record record{ColumnFile::flags};
+            record.about.path = flag.path;
+            record.about.flag = traits_of(flag.flag).name;
+            record.about.value = flag.value;
+            record.about.threshold = flag.threshold;
+            text += sink->append(sink->format(record));
+            if (text.size() > many_bytes) flush();
+        });
+        text += sink->end();
+        flush();
+    };
+}
+
+std::string value_text(const ImageFlag& flag, const std::string& first) {
+    if (flag.first) return "= " + first;
+    return traits_of(flag.flag).has_threshold() && flag.flag != Flag::constant ? short_number(flag.value) : "";
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,377 @@
+#include "cpu/brightness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "core/integers.hpp"
+#include "cpu/measure_rows.hpp"
+#include "cpu/measures.hpp"
+#include "cpu/simd/avx2.hpp"
+#include "measures/brightness.hpp"
+#include "statistics/percentiles.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+using measures::Brightness;
+
+/// Radix selection of keys at ranks: each pass finds one more digit of each, from the counts of the keys that have the
+/// digits before it.
+///
+/// Images of bytes that come as a whole mostly need one pass: a sample of their pixels says in which windows the keys
+/// at the ranks lie, and the pass counts the keys below the windows and keeps those in them. If a rank is not there,
+/// the passes of the digits follow.
+template <class Sample>
+class BrightnessStrips final : public StripAnalysis, public LooksAhead {
+  public:
+    BrightnessStrips(Workers& workers, const ImageView& image, Analysis& result)
+        : workers_(workers), height_(image.height), has_colors_(measures_colors(image)), result_(result) {
+        if (has_colors_) begin_digit();
+    }
+
+    void take(const ImageView& strip) override {
+        if (!has_colors_) return;
+        const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / strip.width);
+        workers_.sweep(strip.height, rows, (serial_pixels + strip.width - 1) / strip.width, most_workers,
+                       [&](int worker, std::int64_t first, std::int64_t last) {
+                           Counts& counts = counts_of(worker);
+                           MeasureRow<Value> row;
+                           for (std::int64_t y = first; y < last; ++y) add_row(strip, y, row, counts);
+                       });
+    }
+
+    void look_ahead(const ImageView& strip) override {
+        if constexpr (bytes)
+            if (has_colors_ && strip.height == height_ && is_first() && !failed_ && is_fast(strip)) find_windows(strip);
+    }
+
+    bool end_pass() override {
+        Measured found{Measure::brightness, 0, {}};
+        if (windows_.numbers > 0 && !find_in_windows()) {
+            failed_ = true;
+            windows_.numbers = 0;
+            ranks_.clear();
+            begin_digit();
+            return true;
+        }
+        if (has_colors_ && windows_.numbers == 0) {
+            const std::vector<std::uint64_t> counts = sum();
+            if (ranks_.empty()) {
+                pixels_ = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+                find_ranks();
+            }
+            for (Rank& rank : ranks_) {
+                const std::uint64_t* const own = counts.data() + (slot_of(rank.key) << bits_);
+                std::uint64_t digit = 0;
+                while (rank.within >= own[digit]) rank.within -= own[digit++];
+                rank.key = rank.key << bits_ | digit;
+            }
+            left_ -= bits_;
+            if (left_ > 0 && pixels_ > 0) {
+                begin_digit();
+                return true;
+            }
+        }
+        found.pixels = pixels_;
+        for (const Rank& rank : ranks_) found.sums.push_back({rank.key, 0});
+        result_.measured.push_back(std::move(found));
+        return false;
+    }
+
+  private:
+    using Value = measures::Value<Sample>;
+
+    static constexpr int key_bits = Brightness::key_bits<Sample>;
+    static constexpr bool bytes = std::is_same_v<Sample, std::uint8_t>;
+    /// Bits of each digit but the first, which has the rest.
+    static constexpr int digit_bits = key_bits == 26 ? 14 : 16;
+    /// Threads at most: each has counts of its own.
+    static constexpr int most_workers = 8;
+    static constexpr int window_shift = avx2::KeyWindows::shift;
+    static constexpr std::size_t window_numbers = std::size_t{1} << 16;
+    /// Keys of bytes that are found together.
+    static constexpr int together = 1024;
+
+    struct Rank {
+        std::uint64_t within;   ///< rank among the keys with the digits of `key`
+        std::uint64_t key = 0;  ///< digits that are known
+    };
+    /// Counts of a worker, by the place of the known digits among those wanted, and the next digit.
+    struct Counts {
+        std::vector<std::uint64_t> all;
+        /// Bytes, first digit: two sets, since equal keys follow each other.
+        std::vector<std::uint32_t> sets[2];
+        std::uint64_t in_sets = 0;
+        std::vector<std::uint32_t> keys, selected;
+        // Windows.
+        std::uint64_t pixels = 0, below[avx2::KeyWindows::most] = {};
+        std::vector<std::uint32_t> kept;
+        std::size_t filled = 0;  ///< of these
+    };
+
+    void begin_digit() {
+        bits_ = left_ % digit_bits == 0 ? digit_bits : left_ % digit_bits;
+        want_known_digits();
+        counts_.assign(static_cast<std::size_t>(std::min(workers_.threads(), most_workers)), Counts());
+    }
+    void want_known_digits() {
+        wanted_.clear();
+        for (const Rank& rank : ranks_) wanted_.push_back(rank.key);
+        std::sort(wanted_.begin(), wanted_.end());
+        wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+    }
+    bool is_first() const { return wanted_.empty(); }
+    static bool is_fast(const ImageView& image) {
+        return bytes && !image.mask && image.channels <= 4 && avx2::supported();
+    }
+
+    /// Finds windows in which the keys at the ranks probably lie, from 8 of 64 pixels of each eighth row. Finds none if
+    /// so many keys lie there that passes of digits are quicker.
+    void find_windows(const ImageView& image) {
+        constexpr std::int64_t block = 8, distance = 64;
+        if (image.pixels() < std::int64_t{1} << 20 || image.width < 2 * distance) return;
+        std::vector<std::uint32_t> counts(window_numbers), keys(together);
+        std::vector<std::uint8_t> pixels(static_cast<std::size_t>((together + 2) * image.channels));
+        std::uint64_t sampled = 0;
+        for (std::int64_t y = 4; y < image.height; y += 8) {
+            const std::uint8_t* const row = row_of<std::uint8_t>(image, y);
+            int filled = 0;
+            const auto count = [&] {
+                const int found =
+                    avx2::brightness_keys(pixels.data(), filled + 2, image.channels, image.order, keys.data());
+                for (int i = 0; i < found; ++i) ++counts[keys[static_cast<std::size_t>(i)] >> window_shift];
+                sampled += static_cast<std::uint64_t>(found);
+                filled = 0;
+            };
+            for (std::int64_t x = y % distance; x + block <= image.width; x += distance) {
+                std::copy_n(row + x * image.channels, block * image.channels, pixels.data() + filled * image.channels);
+                filled += static_cast<int>(block);
+                if (filled == together) count();
+            }
+            if (filled > 0) count();
+        }
+        double through = 0;  // keys below the number
+        std::size_t number = 0;
+        const auto number_at = [&](double rank) {
+            while (number + 1 < counts.size() && rank >= through + counts[number]) through += counts[number++];
+            return static_cast<std::uint16_t>(number);
+        };
+        const auto n = static_cast<double>(sampled);
+        for (const std::uint8_t percent : Brightness::percents) {
+            const double q = percent / 100.0, about = 8 * std::sqrt(n * q * (1 - q));
+            const std::uint16_t low = number_at(n * q - about), high = number_at(n * q + about);
+            const int last = windows_.numbers - 1;
+            if (last >= 0 && low <= windows_.high[last]) {
+                windows_.high[last] = high;
+            } else {
+                windows_.low[windows_.numbers] = low;
+                windows_.high[windows_.numbers++] = high;
+            }
+        }
+        std::uint64_t kept = 0;
+        for (int k = 0; k < windows_.numbers; ++k)
+            for (std::size_t i = windows_.low[k]; i <= windows_.high[k]; ++i) kept += counts[i];
+        if (kept * 4 > sampled) windows_.numbers = 0;
+    }
+
+    /// Finds the keys at the ranks among those that were kept. Returns false if one is not there.
+    bool find_in_windows() {
+        std::vector<std::uint64_t> counts(window_numbers);
+        std::uint64_t below[avx2::KeyWindows::most] = {};
+        for (const Counts& own : counts_) {
+            pixels_ += own.pixels;
+            for (int k = 0; k < windows_.numbers; ++k) below[k] += own.below[k];
+            for (std::size_t i = 0; i < own.filled; ++i) ++counts[own.kept[i] >> window_shift];
+        }
+        find_ranks();
+        for (Rank& rank : ranks_) {
+            int k = windows_.numbers - 1;
+            while (k >= 0 && below[k] > rank.within) --k;
+            if (k < 0) return false;
+            rank.within -= below[k];
+            std::size_t number = windows_.low[k];
+            while (number <= windows_.high[k] && rank.within >= counts[number]) rank.within -= counts[number++];
+            if (number > windows_.high[k]) return false;
+            rank.key = number;
+        }
+        want_known_digits();
+        std::vector<std::uint64_t> last(wanted_.size() << window_shift);
+        std::vector<std::uint8_t> places(window_numbers);  // of the wanted numbers, from 1
+        for (std::size_t slot = 0; slot < wanted_.size(); ++slot)
+            places[wanted_[slot]] = static_cast<std::uint8_t>(slot + 1);
+        for (const Counts& own : counts_)
+            for (std::size_t i = 0; i < own.filled; ++i) {
+                const std::uint32_t key = own.kept[i];
+                if (const std::size_t place = places[key >> window_shift]; place > 0)
+                    ++last[(place - 1) << window_shift | (key & ((1U << window_shift) - 1))];
+            }
+        for (Rank& rank : ranks_) {
+            const std::uint64_t* const own = last.data() + (slot_of(rank.key) << window_shift);
+            std::uint64_t digit = 0;
+            while (rank.within >= own[digit]) rank.within -= own[digit++];
+            rank.key = rank.key << window_shift | digit;
+        }
+        return true;
+    }
+
+    Counts& counts_of(int worker) {
+        Counts& counts = counts_[static_cast<std::size_t>(worker)];
+        if (counts.all.empty()) counts.all.resize(std::max<std::size_t>(1, wanted_.size()) << bits_);
+        return counts;
+    }
+
+    std::size_t slot_of(std::uint64_t key) const {
+        return static_cast<std::size_t>(std::lower_bound(wanted_.begin(), wanted_.end(), key) - wanted_.begin());
+    }
+
+    /// Counts a key, if its digits before the current one are wanted.
+    void add(std::uint64_t key, Counts& counts) const {
+        const std::uint64_t digit = key >> (left_ - bits_) & ((std::uint64_t{1} << bits_) - 1);
+        std::size_t slot = 0;
+        if (!is_first()) {
+            slot = slot_of(key >> left_);
+            if (slot == wanted_.size() || wanted_[slot] != key >> left_) return;
+        }
+        ++counts.all[slot << bits_ | digit];
+    }
+
+    /// Counts keys of bytes.
+    void add_keys(const std::uint32_t* keys, int count, Counts& counts) const {
+        int done = 0;
+        if (windows_.numbers > 0) {
+            if (counts.kept.size() < counts.filled + 2 * together)
+                counts.kept.resize(2 * counts.kept.size() + 2 * together);
+            counts.filled += static_cast<std::size_t>(
+                avx2::in_windows(keys, count, windows_, counts.below, counts.kept.data() + counts.filled));
+            done = count / 16 * 16;
+            counts.pixels += static_cast<std::uint64_t>(done);
+            for (; done < count; ++done) add_to_windows(keys[done], counts);
+            return;
+        }
+        if (is_first()) {
+            for (auto& set : counts.sets) set.resize(std::size_t{1} << bits_);
+            if (counts.in_sets + together > std::uint64_t{1} << 31) gather(counts);
+            counts.in_sets += together;
+            const int shift = left_ - bits_;
+            std::uint32_t *const even = counts.sets[0].data(), *const odd = counts.sets[1].data();
+            for (; done + 2 <= count; done += 2) {
+                ++even[keys[done] >> shift];
+                ++odd[keys[done + 1] >> shift];
+            }
+        } else {
+            std::uint32_t wanted[2 * std::size(Brightness::percents)];
+            std::copy(wanted_.begin(), wanted_.end(), wanted);
+            const int found =
+                avx2::select(keys, count, left_, wanted, static_cast<int>(wanted_.size()), counts.selected.data());
+            for (int i = 0; i < found; ++i) add(counts.selected[static_cast<std::size_t>(i)], counts);
+            done = count / 8 * 8;
+        }
+        for (; done < count; ++done) add(keys[done], counts);
+    }
+
+    /// Counts a key below the windows that are above it, or keeps it.
+    void add_to_windows(std::uint32_t key, Counts& counts) const {
+        const std::uint32_t number = key >> window_shift;
+        ++counts.pixels;
+        for (int k = 0; k < windows_.numbers; ++k) {
+            if (number < windows_.low[k]) {
+                ++counts.below[k];
+            } else if (number <= windows_.high[k]) {
+                if (counts.kept.size() == counts.filled) counts.kept.resize(2 * counts.filled + together);
+                counts.kept[counts.filled++] = key;
+            }
+        }
+    }
+
+    static void gather(Counts& counts) {
+        for (auto& set : counts.sets) {
+            for (std::size_t i = 0; i < set.size(); ++i) counts.all[i] += set[i];
+            std::fill(set.begin(), set.end(), 0);
+        }
+        counts.in_sets = 0;
+    }
+
+    void add_row(const ImageView& strip, std::int64_t y, MeasureRow<Value>& row, Counts& counts) const {
+        ImageView rest = strip;  // the row's pixels that are not counted yet
+        rest.data = row_of<Sample>(strip, y);
+        rest.mask = mask_of(strip, y);
+        rest.height = 1;
+        if constexpr (bytes)
+            if (is_fast(rest)) {
+                counts.keys.resize(together);
+                counts.selected.resize(together + 8);
+                for (int found = 1; found > 0;) {
+                    const auto* const samples = static_cast<const std::uint8_t*>(rest.data);
+                    // Two more pixels are read along with the last ones, so the row must have them.
+                    const auto pixels = static_cast<int>(std::min<std::int64_t>(rest.width, together + 2));
+                    found = avx2::brightness_keys(samples, pixels, rest.channels, rest.order, counts.keys.data());
+                    add_keys(counts.keys.data(), found, counts);
+                    rest.data = samples + found * rest.channels;
+                    rest.width -= found;
+                }
+            }
+        if (rest.width == 0) return;
+        read_row<Sample>(rest, 0, true, row);
+        for (std::size_t x = 1; x <= static_cast<std::size_t>(rest.width); ++x) {
+            std::uint64_t key = 0;
+            if (!row.valid[x] || !Brightness::key_of<Sample>(row.colors[0][x], row.colors[1][x], row.colors[2][x], key))
+                continue;
+            if (windows_.numbers > 0)
+                add_to_windows(static_cast<std::uint32_t>(key), counts);
+            else
+                add(key, counts);
+        }
+    }
+
+    std::vector<std::uint64_t> sum() {
+        std::vector<std::uint64_t> total(std::max<std::size_t>(1, wanted_.size()) << bits_);
+        for (Counts& counts : counts_) {
+            gather(counts);
+            for (std::size_t i = 0; i < counts.all.size(); ++i) total[i] += counts.all[i];
+        }
+        return total;
+    }
+
+    /// Ranks of the percentiles, two for each.
+    void find_ranks() {
+        for (const std::uint8_t percent : Brightness::percents) {
+            if (pixels_ == 0) return;
+            std::vector<std::uint64_t> ranks;
+            core::percentile_of(percent * 1'000'000u, pixels_, [&](std::uint64_t rank) {
+                ranks.push_back(rank);
+                return 0.0;
+            });
+            for (const std::uint64_t rank : {ranks.front(), ranks.back()}) ranks_.push_back({rank});
+        }
+    }
+
+    Workers& workers_;
+    const std::int64_t height_;
+    const bool has_colors_;
+    Analysis& result_;
+    std::vector<Counts> counts_;         ///< of each worker
+    std::vector<std::uint64_t> wanted_;  ///< known digits of the keys at the ranks, ascending; none: no digit is known
+    std::vector<Rank> ranks_;
+    std::uint64_t pixels_ = 0;  ///< that have a key
+    int left_ = key_bits;       ///< bits of the keys from the current digit on
+    int bits_ = 0;              ///< bits of the current digit
+    avx2::KeyWindows windows_;  ///< none: digits are counted
+    bool failed_ = false;       ///< a rank was not in the windows
+};
+
+}  // namespace
+
+std::unique_ptr<StripAnalysis> brightness_strips(Workers& workers, const Measures&, const ImageView& image,
+                                                 Analysis& result) {
+    return with_depth(image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
+        return std::make_unique<BrightnessStrips<decltype(sample)>>(workers, image, result);
+    });
+}
+
+}  // namespace gpuhist::cpu

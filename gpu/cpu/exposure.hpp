@@ -1,0 +1,18 @@
+// Dark and bright pixels of f32, whose luma is not counted by value.
+#pragma once
+
+#include <memory>
+
+#include "cpu/workers.hpp"
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/engine.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/measures.hpp"
+
+namespace gpuhist::cpu {
+
+/// Accumulator of exposure: see cpu/measures.hpp. It finds nothing in other types, whose counts are enough.
+std::unique_ptr<StripAnalysis> exposure_strips(Workers& workers, const Measures& measures, const ImageView& image,
+                                               Analysis& result);
+
+}  // namespace gpuhist::cpu

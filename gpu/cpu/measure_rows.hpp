@@ -1,0 +1,92 @@
+// Rows of pixels as measures read them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "core/channels.hpp"
+#include "core/codes.hpp"
+#include "core/luma.hpp"
+#include "cpu/simd/avx2.hpp"
+#include "gpuhist/image.hpp"
+#include "measures/measure.hpp"
+
+namespace gpuhist::cpu {
+
+/// Row of an image as values, with one more pixel at each end: the border, reflected.
+template <class Value>
+struct MeasureRow {
+    std::vector<Value> luma;
+    std::vector<Value> colors[3];     ///< where they are read
+    std::vector<std::uint8_t> valid;  ///< pixels without an excluded or non-finite sample
+    bool all_valid = true;
+};
+
+/// Returns whether measures see colors in an image.
+inline bool measures_colors(const ImageView& image) {
+    return core::colors_of(image) == 3 && image.samples != Samples::gray_alpha;
+}
+
+/// First sample of a row of a strip. A strip of one row needs no distance between rows.
+template <class Sample>
+const Sample* row_of(const ImageView& strip, std::int64_t y) {
+    return reinterpret_cast<const Sample*>(static_cast<const std::byte*>(strip.data) +
+                                           (strip.height == 1 ? 0 : y * strip.row_bytes));
+}
+inline const std::uint8_t* mask_of(const ImageView& strip, std::int64_t y) {
+    return strip.mask ? strip.mask + (strip.height == 1 ? 0 : y * strip.mask_row_bytes) : nullptr;
+}
+
+/// Reads a row of a strip. `reads_colors` asks for the colors too, of images that have some.
+template <class Sample>
+void read_row(const ImageView& strip, std::int64_t y, bool reads_colors, MeasureRow<measures::Value<Sample>>& row) {
+    using Value = measures::Value<Sample>;
+    const std::int64_t width = strip.width;
+    const auto size = static_cast<std::size_t>(width + 2);
+    const Sample* const pixels = row_of<Sample>(strip, y);
+    const std::uint8_t* const mask = mask_of(strip, y);
+    row.valid.assign(size, 1);
+    std::uint8_t* const valid = row.valid.data() + 1;
+    if (mask)
+        for (std::int64_t x = 0; x < width; ++x) valid[x] = mask[x] != 0;
+    const auto read = [&](std::vector<Value>& values, std::int64_t first, const auto& code_of) {
+        const Sample* pixel = pixels + first * strip.channels;
+        for (std::int64_t x = first; x < width; ++x, pixel += strip.channels) {
+            const core::Code<Sample> code = code_of(pixel);
+            if constexpr (core::is_real<Sample>)
+                valid[x] &= code > core::minus_infinity_code<Sample> && code < core::plus_infinity_code<Sample>;
+            values[static_cast<std::size_t>(x + 1)] = valid[x] ? measures::value_of<Sample>(code) : Value{};
+        }
+        values.front() = values[std::min<std::size_t>(2, size - 2)];
+        values.back() = values[std::max<std::size_t>(3, size) - 3];
+    };
+    row.luma.resize(size);
+    if (measures_colors(strip)) {
+        const core::Positions at(strip.order);
+        const int places[] = {at.red, at.green, at.blue};
+        for (int c = 0; reads_colors && c < 3; ++c) {
+            row.colors[c].resize(size);
+            read(row.colors[c], 0, [&](const Sample* pixel) { return core::code_of(pixel[places[c]]); });
+        }
+        std::int64_t done = 0;
+        if constexpr (std::is_same_v<Sample, std::uint8_t>)
+            if (!mask && strip.channels <= 4 && avx2::supported())
+                done =
+                    avx2::luma_words(pixels, static_cast<int>(width), strip.channels, strip.order, row.luma.data() + 1);
+        read(row.luma, done, [&](const Sample* pixel) {
+            return core::luma_code<Sample>(core::code_of(pixel[at.red]), core::code_of(pixel[at.green]),
+                                           core::code_of(pixel[at.blue]));
+        });
+    } else {
+        read(row.luma, 0, [&](const Sample* pixel) { return core::code_of(pixel[0]); });
+    }
+    row.valid.front() = row.valid[std::min<std::size_t>(2, size - 2)];
+    row.valid.back() = row.valid[std::max<std::size_t>(3, size) - 3];
+    row.all_valid = (!mask && !core::is_real<Sample>) ||
+                    std::all_of(row.valid.begin(), row.valid.end(), [](std::uint8_t one) { return one != 0; });
+}
+
+}  // namespace gpuhist::cpu

@@ -1,0 +1,57 @@
+/// Policies: which images get a flag, and the rules that a set of images must obey. Users write them as JSON files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuhist/flags.hpp"
+
+namespace gpuhist::io {
+
+/// Rules that a set must obey. Absent rules are not checked.
+struct GateRules {
+    /// Interval for a number of the whole set: a column of dataset.csv, in one channel. Both ends are inside.
+    struct Interval {
+        std::string column, channel;
+        std::optional<double> lowest, highest;
+    };
+    /// No image of one set may be in another one. A set has the images below a directory of its name.
+    struct Leaks {
+        std::vector<std::string> between;       ///< names of the sets, two or more
+        std::optional<std::uint64_t> distance;  ///< distance of hashes; absent: only equal pixels
+    };
+    std::optional<std::uint64_t> errors;                    ///< largest number of inputs that failed
+    std::array<std::optional<double>, flag_count> flagged;  ///< largest share of images with a flag
+    std::vector<Interval> dataset;
+    std::optional<Leaks> leaks;
+
+    const std::optional<double>& share_of(Flag flag) const { return flagged[static_cast<std::size_t>(flag)]; }
+    /// Returns the number of rules.
+    std::size_t size() const;
+};
+
+struct Policy {
+    FlagThresholds flags;
+    GateRules gate;
+};
+
+/// Reads the text of a policy. Keys that are left out have their defaults. `name` is for messages. Throws IoError, with
+/// the name and the place, if the text is not a policy: for unknown keys, keys that are given twice, wrong types,
+/// numbers out of bounds, and rules about flags that are switched off.
+Policy parse_policy(std::string_view json, const std::string& name);
+/// Reads a file with a policy. Throws IoError.
+Policy read_policy(const std::filesystem::path& path);
+
+/// Policy to start from: all defaults, and rules against failed inputs, NaN and duplicates.
+Policy first_policy();
+/// Text of a policy, with every flag, in lines.
+std::string policy_json(const Policy& policy);
+/// Text of a policy without rules, in one line. Equal thresholds give equal texts.
+std::string flags_json(const FlagThresholds& flags);
+
+}  // namespace gpuhist::io
