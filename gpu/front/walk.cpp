@@ -105,6 +105,7 @@ void Walk::take(const ImageView& strip) {
         core::validate(strip, plan_.request);
         if (strip.memory == Memory::device && !workshop_.abilities().device_memory)
             throw InvalidArgument(std::string(workshop_.abilities().name) + ": the strip lies in device memory");
+        if (strip.mask && !image_.mask) throw InvalidArgument("strip with a mask: the image was begun without a mask");
         viewed_.reset();  // it belongs to the previous strip
     }
     for (Running& one : running_)

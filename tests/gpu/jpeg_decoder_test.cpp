@@ -75,17 +75,23 @@ class JpegDecoderTest : public testing::Test {
         EXPECT_EQ(differ, 0U) << "of " << bytes << ", the first at " << first;
     }
 
-    /// That files, decoded at once, are as libjpeg reads them.
+    /// That files, decoded at once, are as libjpeg reads them. The decoder may refuse those for which the SIMD code and
+    /// the C code of libjpeg-turbo differ, as the decoding on the CPU does; these are counted.
     void expect_as_libjpeg(const std::vector<Coding>& codings) {
         std::vector<Bytes> files;
         for (const Coding& coding : codings) files.push_back(write(coding));
         decode(files);
         for (std::size_t i = 0; i < files.size() && !HasFailure(); ++i) {
             SCOPED_TRACE(text_of(codings[i]));
-            expect_as_libjpeg(files[i], static_cast<std::int64_t>(i));
+            if ((*decoder_)[static_cast<std::int64_t>(i)].reason == "coefficients out of range" &&
+                emulate_jpeg(files[i]).damage == jpeg::idct_out_of_range)
+                ++refused_;
+            else
+                expect_as_libjpeg(files[i], static_cast<std::int64_t>(i));
         }
     }
 
+    int refused_ = 0;
     cudaStream_t stream_ = nullptr;
     std::unique_ptr<JpegDecoder> decoder_;
 };
@@ -138,6 +144,7 @@ TEST_F(JpegDecoderTest, by_chance) {
         for (unsigned i = seed; i < seed + together; ++i) codings.push_back(random_coding(i, i % 50 == 0 ? 900 : 200));
         expect_as_libjpeg(codings);
     }
+    EXPECT_LE(refused_, static_cast<int>(count / 1000));
 }
 
 TEST_F(JpegDecoderTest, damage_by_chance) {

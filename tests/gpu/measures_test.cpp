@@ -241,7 +241,6 @@ TEST_P(MeasuresTest, of_strips_are_those_of_the_whole) {
                 Engine& by = depth == Depth::f32 ? *cpu : *engine;
                 ImageView sides = whole;
                 sides.data = nullptr;
-                sides.mask = nullptr;
                 Analysis found;
                 const auto strips = by.analyze_strips(sides, request, found);
                 do {
@@ -519,7 +518,6 @@ TEST_P(MeasuresTest, of_reduced_images_are_those_of_averages) {
                     if (depth == Depth::f32) continue;  // whose strips come more than once
                     ImageView sides_alone = view;
                     sides_alone.data = nullptr;
-                    sides_alone.mask = nullptr;
                     Analysis in_strips;
                     const auto strips = engine->analyze_strips(sides_alone, request, in_strips);
                     for (int y = 0; y < 59; y += 7) {

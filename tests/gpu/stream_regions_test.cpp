@@ -617,7 +617,7 @@ TEST_P(StreamRegionsTest, others_are_refused_by_name) {
             plan.depth = Depth::f32;
             plan.validity = std::make_shared<Validity>(weight);
         },
-        "samples of f32 cannot be weighted by alpha");
+        "samples of f32 are not weighted by alpha in device memory");
 
     Subject subject(good);
     const auto not_taken = [&](const ImageView& image, const ImageView& map, const char* words) {

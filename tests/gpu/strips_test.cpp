@@ -234,6 +234,11 @@ TEST_P(StripsTest, arguments_are_checked) {
     const RandomBits pixels({5, 5, 1, Depth::u8});
     std::vector<std::byte> copy(25);
     EXPECT_THROW(analysis->copy(pixels.view, {copy.data(), 5, 5, 1, Depth::u8, 5}), InvalidArgument);
+    const std::vector<std::uint8_t> mask(25, 1);
+    ImageView masked = pixels.view;
+    masked.mask = mask.data();
+    masked.mask_row_bytes = 5;
+    EXPECT_THROW(analysis->take(masked), InvalidArgument);  // the image was begun without a mask
     Normalization normalization;
     normalization.low = 99;
     normalization.high = 1;
