@@ -352,6 +352,12 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
                             "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.", "NAME");
     add_number(app, "--gpu", options.engine_options.gpu, 0, 1023,
                "Number of the GPU in 'gpuhist devices' [0]\nImplies --engine cuda.");
+    add_choice(
+        grammar, app, "--jpeg-on", options.jpeg_on,
+        {{"auto", JpegOn::automatic}, {"cpu", JpegOn::cpu}, {"gpu", JpegOn::gpu}},
+        "Decode JPEGs on the GPU: auto [default], cpu or gpu\nauto decodes on the GPU while the engine works there. "
+        "The pixels are the same. The CPU decodes files that the GPU does not, such as progressive ones.",
+        "WHERE");
     add_number(app, "--threads", options.engine_options.threads, 1, 4096, "CPU threads [one per available core]");
     add_text(
         app, "--memory", [&](const std::string& text) { options.memory = parse_size("--memory", text); },

@@ -6,6 +6,9 @@
 
 namespace gpuhist::app {
 
+/// Where JPEGs are decoded. `automatic`: on the GPU, while the engine works there.
+enum class JpegOn { automatic, cpu, gpu };
+
 /// Terms on which `auto` takes the GPU. Seconds were measured beside an H100 (tests/bench/README.md, A1).
 struct GpuTerms {
     /// Time until a context is there, in which a core is busy with it. 0: it is made, and waited for, at the start.

@@ -159,7 +159,9 @@ void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     if (automatic()) {
         // One that is alone keeps all threads, unless it is too small to share.
         const bool keeps_all = alone && !is_small(tasks.front().job.image);
-        choose(tasks, std::chrono::duration<double>(Clock::now() - since).count() * (keeps_all ? threads_ : 1));
+        double seconds = std::chrono::duration<double>(Clock::now() - since).count() * (keeps_all ? threads_ : 1);
+        for (const Task& task : tasks) seconds += task.decode_seconds;
+        choose(tasks, seconds);
     }
     for (Task& task : tasks) try_again(task, alone, clock);
 }

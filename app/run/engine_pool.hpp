@@ -27,6 +27,7 @@ using EngineFactory = std::function<std::unique_ptr<Engine>(std::string_view nam
 struct Task {
     Job job;
     std::string engine;
+    double decode_seconds = 0;  ///< time that a thread spent on a JPEG: a GPU may save it
 };
 
 /// Engines of a run: on a GPU a few, each with a stream of its own, so that one image's pixels travel while another's
@@ -56,8 +57,8 @@ class EnginePool {
 
     /// Does the tasks, as Engine::run: an image of any size, or small ones. If the GPU lacks memory for a task, the
     /// task is tried again when nobody else uses the GPU. If the GPU cannot do it and the engine is `auto`, the task
-    /// goes to the CPU, and a note says so once. `alone`: no other image needs the cores. Throws nothing. Safe to call
-    /// from several threads.
+    /// goes to the CPU, and a note says so once. The CPU refuses images in device memory. `alone`: no other image needs
+    /// the cores. Throws nothing. Safe to call from several threads.
     void run(std::vector<Task>& tasks, bool alone, StageClock& clock);
 
     class StripTask;

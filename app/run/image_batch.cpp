@@ -1,7 +1,10 @@
 #include "run/image_batch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <opencv2/core.hpp>
+#include <optional>
 #include <utility>
 
 #include "gpuhist/error.hpp"
@@ -53,19 +56,23 @@ void Measurer::Images::read(Outcome& outcome) {
             measurer_.read_mask(image, share_);
             measurer_.prepare(image);
         }
-        outcome.add(remarks_on(image.file));
+        if (!image.left_encoded()) outcome.add(remarks_on(image.file));
         outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
     });
     ended_ = ended_ || outcome.ends_run();
     if (!done) return;
-    const bool small = EnginePool::is_small(image.view);
-    if (!small) finish();
+    // Small images wait for others, and JPEGs for a GPU, which decodes several at once.
+    const bool waits = image.left_encoded() || EnginePool::is_small(image.view);
+    if (!waits) finish();
     held_ += image.bytes(measurer_.options_);
     waiting_.push_back(std::move(image));
-    if (!small || held_ >= most_held) finish();
+    const std::uint64_t most =
+        waiting_.back().left_encoded() ? std::min(most_decoded, measurer_.budget_.limit() / 16) : most_held;
+    if (!waits || held_ >= most) finish();
 }
 
 void Measurer::Images::finish() {
+    decode();
     if (measurer_.pass_ == 1) analyze();
     for (Image& image : waiting_) {
         Outcome& outcome = *image.outcome;
@@ -98,27 +105,108 @@ void Measurer::Images::end() {
     give_summaries();
 }
 
+/// Decodes the images that were left encoded: on the GPU, or here if the GPU does not decode them.
+void Measurer::Images::decode() {
+    std::vector<Image*> left;
+    for (Image& image : waiting_)
+        if (image.left_encoded()) left.push_back(&image);
+    if (left.empty()) return;
+    clock_.enter(Stage::decode);
+    std::optional<Failure> end;
+    try {
+        decode_on_gpu(left);
+    } catch (const OutOfMemory&) {  // smaller images may still fit
+    } catch (const Error& error) {
+        if (!measurer_.jpegs_.does_without(error)) end = Failure{"engine", error.what()};
+    }
+    for (Image* image : left) {
+        Outcome& outcome = *image->outcome;
+        if (image->measured) continue;
+        if (end) {
+            outcome.end = end;
+            outcome.engine_ended = true;
+        }
+        if (outcome.failure || outcome.ends_run()) continue;
+        clock_.enter(Stage::decode);
+        attempt(outcome, [&] {
+            if (image->left_encoded()) measurer_.decode_left(*image, held_, share_);
+            outcome.add(remarks_on(image->file));
+        });
+    }
+}
+
+/// Decodes images on the GPU, as far as it can. If nothing else needs their pixels, they are measured there. Nothing
+/// here may wait for memory of the run.
+void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left) {
+    std::vector<JpegFile> files;
+    for (const Image* image : left) files.push_back({image->file.encoded.data(), image->file.encoded.size()});
+    const JpegPool::Lease lane = measurer_.jpegs_.take();
+    const auto begun = std::chrono::steady_clock::now();
+    const std::vector<JpegImage> decoded = lane->decode(files);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+    std::vector<Task> tasks;
+    std::vector<Image*> measured;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        Image& image = *left[i];
+        if (!decoded[i].reason.empty()) continue;
+        image.decode_seconds = seconds.count() / static_cast<double>(left.size());
+        const ImageView& from = decoded[i].view;
+        if (measurer_.pass_ == 1 && !measurer_.needs_pixels(image)) {
+            attempt(*image.outcome, [&] {
+                tasks.push_back(measurer_.task_of(image));
+                tasks.back().job.image = from;
+                measured.push_back(&image);
+            });
+            continue;
+        }
+        cv::Mat pixels;
+        pixels.allocator = measurer_.allocator_.get();
+        if (!attempt(*image.outcome, [&] {
+                pixels.create(static_cast<int>(from.height), static_cast<int>(from.width), CV_8UC(from.channels));
+            }))
+            continue;
+        lane->copy(i, io::mutable_view(pixels));
+        attempt(*image.outcome, [&] {
+            io::take_pixels(image.file, std::move(pixels), measurer_.allocator_.get());
+            image.view.data = image.file.pixels.data;
+            image.view.row_bytes = io::view(image.file).row_bytes;
+        });
+    }
+    if (tasks.empty()) return;
+    measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (tasks[i].job.error) continue;  // it is decoded and measured once more
+        Image& image = *measured[i];
+        image.measured = true;
+        image.file.encoded = {};
+        image.outcome->add(remarks_on(image.file));
+        took(image, tasks[i]);
+    }
+}
+
 void Measurer::Images::analyze() {
     std::vector<Task> tasks;
     std::vector<Image*> images;
     for (Image& image : waiting_) {
-        if (image.in_strips) continue;
+        if (image.in_strips || image.measured || image.outcome->failure || image.outcome->ends_run()) continue;
         attempt(*image.outcome, [&] {
             tasks.push_back(measurer_.task_of(image));
             images.push_back(&image);
         });
     }
     measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        Image& image = *images[i];
-        image.outcome->engine = tasks[i].engine;
-        attempt(*image.outcome, [&] {
-            if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
-            measurer_.name(image, image.file);
-            if (const auto& normalization = tasks[i].job.normalization)
-                image.outcome->add(remarks_on_copy(image.analysis, *normalization, measurer_.options_.copies_asked()));
-        });
-    }
+    for (std::size_t i = 0; i < tasks.size(); ++i) took(*images[i], tasks[i]);
+}
+
+/// Takes the findings of an engine.
+void Measurer::Images::took(Image& image, const Task& task) {
+    image.outcome->engine = task.engine;
+    attempt(*image.outcome, [&] {
+        if (task.job.error) std::rethrow_exception(task.job.error);
+        measurer_.name(image, image.file);
+        if (const auto& normalization = task.job.normalization)
+            image.outcome->add(remarks_on_copy(image.analysis, *normalization, measurer_.options_.copies_asked()));
+    });
 }
 
 void Measurer::Images::count_values_of(Image& image) {

@@ -10,7 +10,8 @@
 
 namespace gpuhist::app {
 
-/// Images of a batch that is being measured. Small ones wait, since an engine is better asked for many at once.
+/// Images of a batch that is being measured. Small ones wait, since an engine is better asked for many at once, and so
+/// do JPEGs for a GPU that decodes them.
 class Measurer::Images {
   public:
     Images(Measurer& measurer, StageClock& clock) : measurer_(measurer), clock_(clock), share_(measurer.budget_) {}
@@ -24,7 +25,10 @@ class Measurer::Images {
     void end();
 
   private:
+    void decode();
+    void decode_on_gpu(const std::vector<Image*>& left);
     void analyze();
+    void took(Image& image, const Task& task);
     void count_values_of(Image& image);
     /// Brings the values of a set's image to the file of values.
     void store_values_of(Image& image);

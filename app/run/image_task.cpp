@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/plot.hpp"
@@ -14,6 +18,11 @@
 #include "run/weights.hpp"
 
 namespace gpuhist::app {
+namespace {
+
+constexpr const char* jpeg_format = "a JPEG";
+
+}  // namespace
 
 std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const Options& options) {
     const Validity all;
@@ -27,8 +36,8 @@ std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const
     return valid + tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
 }
 
-Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
-                   const Sinks& sinks, StageTimes& times, bool single, int threads)
+Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, JpegPool& jpegs,
+                   MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single, int threads)
     : options_(options),
       files_(options, output, single),
       masks_(options.masks, "mask"),
@@ -38,6 +47,7 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
           return read_rectangles(options.rectangles_from);
       })),
       engines_(engines),
+      jpegs_(jpegs),
       budget_(budget),
       sinks_(sinks),
       times_(times),
@@ -91,6 +101,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     decode.pages = input.pages;
     const bool once = !options_.linked || single_;  // what a pipe brings is gone
     decode.max_pipe_bytes = once && !input.found ? budget_.limit() : 0;
+    auto begun = std::chrono::steady_clock::now();
     decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
         if (file_bytes > machine_memory)
             throw IoError(
@@ -99,6 +110,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         clock.enter(Stage::memory);
         share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
+        begun = std::chrono::steady_clock::now();
     };
     InStrips in_strips(*this, image, share, clock);
     io::Strips strips;
@@ -109,9 +121,23 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     strips.take = [&](const io::Image& strip, std::uint64_t row) { in_strips.take(strip, row); };
     strips.again = [&] { return in_strips.again(); };
     decode.strips = &strips;
+    std::optional<JpegImage> jpeg;  // left encoded
+    if (jpegs_.works())
+        decode.leave_encoded = [&](const std::vector<unsigned char>& bytes) {
+            jpeg = JpegDecoder::inspect({bytes.data(), bytes.size()});
+            return jpeg->reason.empty();
+        };
     const std::string& file = input.file_path();
     image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
-    if (image.in_strips) {
+    if (image.file.format == jpeg_format)
+        image.decode_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    if (image.left_encoded()) {
+        image.view = jpeg->view;
+        image.view.width = static_cast<std::int64_t>(image.file.width);
+        image.view.height = static_cast<std::int64_t>(image.file.height);
+        image.view.row_bytes = image.view.packed_row_bytes();
+        image.view.memory = Memory::host;
+    } else if (image.in_strips) {
         image.view.width = static_cast<std::int64_t>(image.file.width);
         image.view.height = static_cast<std::int64_t>(image.file.height);
     } else {
@@ -119,6 +145,29 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         image.view = io::masked_view(image.file);
         image.masked_by_file = image.view.mask != nullptr;
     }
+}
+
+/// Decodes an image that was left encoded.
+void Measurer::decode_left(Image& image, std::uint64_t held, MemoryBudget::Share& share) const {
+    const Input& input = image.outcome->input;
+    const io::Image left = std::move(image.file);
+    io::DecodeOptions decode = options_.decode;
+    decode.allocator = allocator_.get();
+    decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
+        share.require(held + file_bytes + pixel_bytes * (1 + (image.writes.normalized ? most_copies() : 0)));
+    };
+    const std::string page = left.page > 0 ? '#' + std::to_string(left.page) : "";
+    image.file = io::decode_image(left.encoded, input.file_path() + page, decode);
+    image.file.named = left.named;
+    image.file.pages = left.pages;
+    image.file.page = left.page;
+    image.view.data = image.file.pixels.data;
+    image.view.row_bytes = io::view(image.file).row_bytes;
+}
+
+bool Measurer::needs_pixels(const Image& image) const {
+    return image.writes.normalized || masks_.any() || options_.regions_asked() ||
+           !options_.measures.of_pixels().empty() || !options_.measures.of_pixels(true).empty();
 }
 
 /// Bytes of pixels up to which an image is in memory whole: more where it would be decoded several times.
@@ -272,6 +321,7 @@ Task Measurer::task_of(Image& image) const {
     job.image = image.view;
     job.result = &image.analysis;
     job.request = image.request;
+    task.decode_seconds = image.decode_seconds;
     if (image.writes.normalized && !luts_) ask_for_copy(image, job);
     return task;
 }

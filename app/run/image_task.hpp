@@ -20,6 +20,7 @@
 #include "run/companions.hpp"
 #include "run/engine_pool.hpp"
 #include "run/image_files.hpp"
+#include "run/jpeg_pool.hpp"
 #include "run/memory_budget.hpp"
 #include "run/options.hpp"
 #include "run/outcome.hpp"
@@ -35,6 +36,8 @@ std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const
 
 /// Bytes of small images that wait, and of sums of groups in memory.
 inline constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
+/// Bytes of JPEGs, and of their pixels, that wait for a GPU.
+inline constexpr std::uint64_t most_decoded = std::uint64_t{1} << 26;
 
 /// Findings in a region that wait for their group of the set.
 struct PooledRegion {
@@ -54,8 +57,8 @@ struct PooledRegion {
 /// Measurer of images.
 class Measurer {
   public:
-    Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
-             const Sinks& sinks, StageTimes& times, bool single, int threads);
+    Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, JpegPool& jpegs,
+             MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single, int threads);
 
     /// From now on, pixels are in memory that is reused, and `bytes` of it are kept. It is pinned if a GPU works.
     void reuse_memory(std::size_t bytes);
@@ -94,6 +97,9 @@ class Measurer {
     class Regions;   // run/image_regions.cpp
 
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
+    void decode_left(Image& image, std::uint64_t held, MemoryBudget::Share& share) const;
+    /// Returns whether the pixels of an image are needed on the host, for more than an analysis.
+    bool needs_pixels(const Image& image) const;
     std::uint64_t whole_bytes(Depth depth) const;
     /// Bytes of a strip, about.
     std::uint64_t strip_bytes() const { return std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24); }
@@ -132,6 +138,7 @@ class Measurer {
     mutable CompanionStamps companion_stamps_;
     const std::map<std::string, std::vector<Rectangle>> rectangles_;  ///< of images by their path
     EnginePool& engines_;
+    JpegPool& jpegs_;
     MemoryBudget& budget_;
     const Sinks& sinks_;
     StageTimes& times_;
@@ -163,15 +170,19 @@ struct Measurer::Image {
     std::vector<std::pair<std::string, io::StoredSummary>> stored_regions{};  ///< and the others
     bool masked_by_file = false;
     bool in_strips = false;  ///< it came so: all that is done with pixels is done
+    bool measured = false;   ///< on the GPU that decoded it
+    double decode_seconds = 0;
 
-    /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
+    bool left_encoded() const { return !file.encoded.empty(); }
+    /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part. An image that was left
+    /// encoded has the bytes of its file besides.
     std::uint64_t bytes(const Options& options) const {
         const std::uint32_t bins = options.histogram.bins;
         const DepthTraits& depth = traits_of(view.depth);
         const std::uint64_t counts = depth.counting == Counting::bins ? bins : depth.values;
         const auto channels = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
         return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + channels * counts * 8 +
-               analysis_bytes(view, file, options) + mask.size();
+               analysis_bytes(view, file, options) + mask.size() + file.encoded.size();
     }
 };
 

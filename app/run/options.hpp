@@ -53,6 +53,7 @@ struct Options : ImageRequest {
     std::string engine = "auto";
     EngineOptions engine_options;
     GpuTerms gpu_terms;  ///< on which `auto` takes the GPU
+    JpegOn jpeg_on = JpegOn::automatic;
     io::DecodeOptions decode;
     std::uint64_t max_pixels_in_strips = io::Strips{}.max_pixels;  ///< of images that are read so
     std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink

@@ -119,7 +119,8 @@ End end_of(const Error& error) {
 /// Inputs in, results out.
 class Run {
   public:
-    Run(const Options& options, RunSummary& summary, const EngineFactory& make, Console& console)
+    Run(const Options& options, RunSummary& summary, const EngineFactory& make, const JpegFactory& make_jpegs,
+        Console& console)
         : options_(options),
           summary_(summary),
           console_(console),
@@ -129,10 +130,11 @@ class Run {
           shard_(options.inputs.shard),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_, options.gpu_terms, threads_),
+          jpegs_(options.jpeg_on, options.engine_options.gpu, make_jpegs, engines_, console),
           memory_(options.memory),
           budget_(memory_),
           sinks_(make_sinks(options)),
-          measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_, threads_),
+          measurer_(options, *output_, engines_, jpegs_, budget_, sinks_, summary.stages, single_, threads_),
           results_(options, sinks_, console_, *output_, single_, memory_ / 8) {
         measurer_.keep_values(results_.values());
         find_unmatched();
@@ -188,6 +190,7 @@ class Run {
     const io::ShardId shard_;  ///< that all are of where none was asked for
     const int threads_;
     EnginePool engines_;
+    JpegPool jpegs_;
     const std::uint64_t memory_;
     MemoryBudget budget_;
     const Sinks sinks_;
@@ -559,7 +562,7 @@ int Run::execute() {
 
 }  // namespace
 
-int run(const Options& given, RunSummary* summary, const EngineFactory& make) {
+int run(const Options& given, RunSummary* summary, const EngineFactory& make, const JpegFactory& make_jpegs) {
     Options options = given;
     if (options.memory == 0) options.memory = available_memory() / 4;
     options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
@@ -587,7 +590,7 @@ int run(const Options& given, RunSummary* summary, const EngineFactory& make) {
             if (takes_pages_of_standard_input(options)) keep_standard_input();
             return options.inputs.manifest ? read_data([&] { return list_inputs(options); }) : list_inputs(options);
         }
-        return Run(options, summary ? *summary : own, make, console).execute();
+        return Run(options, summary ? *summary : own, make, make_jpegs, console).execute();
     } catch (const UsageError& error) {
         console.say(error.what());
         return usage_error;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/validate.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/jpeg/batch.hpp"
 #include "gpuhist/error.hpp"
@@ -87,6 +89,23 @@ class JpegDecoder::Implementation {
                 image.reason = words_of(damage[i]);
                 image.view.data = nullptr;
             }
+    }
+
+    void decode(const JpegFile* files, std::int64_t count) {
+        const cuda::CurrentDevice current(gpu_);
+        if (!stream_) stream_.emplace();
+        enqueue(files, count, *stream_);
+        finish();
+    }
+
+    void copy(const ImageView& image, const MutableImageView& output) {
+        const cuda::CurrentDevice current(gpu_);
+        if (!stream_) stream_.emplace();
+        const auto bytes = static_cast<std::size_t>(image.packed_row_bytes());
+        const std::size_t pitch = image.height == 1 ? bytes : static_cast<std::size_t>(output.row_bytes);
+        GPUHIST_CUDA(cudaMemcpy2DAsync(output.data, pitch, image.data, bytes, bytes,
+                                       static_cast<std::size_t>(image.height), cudaMemcpyDeviceToHost, *stream_));
+        GPUHIST_CUDA(cudaStreamSynchronize(*stream_));
     }
 
     const std::vector<JpegImage>& images() const { return images_; }
@@ -259,6 +278,7 @@ class JpegDecoder::Implementation {
     cuda::PinnedBuffer data_, facts_, damage_;
     cuda::DeviceBuffer device_;
     Event uploaded_, decoded_;
+    std::optional<cuda::Stream> stream_;  ///< of `decode` and `copy`
 };
 
 JpegDecoder::JpegDecoder(const JpegDecoderOptions& options) {
@@ -284,6 +304,18 @@ const JpegImage& JpegDecoder::operator[](std::int64_t file) const {
 }
 void JpegDecoder::finish() {
     implementation_->finish();
+}
+void JpegDecoder::decode(const JpegFile* files, std::int64_t count) {
+    implementation_->decode(files, count);
+}
+void JpegDecoder::copy(std::int64_t file, const MutableImageView& output) {
+    const ImageView& image = (*this)[file].view;
+    if (!image.data) throw InvalidArgument("JPEG " + std::to_string(file) + ": it was not decoded");
+    if (output.memory != Memory::host) throw InvalidArgument("pixels of a JPEG: the output is not in host memory");
+    ImageView there = image;
+    there.memory = Memory::host;
+    core::validate_output(there, image.depth, output);
+    implementation_->copy(image, output);
 }
 
 }  // namespace gpuhist

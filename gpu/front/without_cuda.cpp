@@ -119,5 +119,11 @@ const JpegImage& JpegDecoder::operator[](std::int64_t) const {
 void JpegDecoder::finish() {
     throw_without_cuda();
 }
+void JpegDecoder::decode(const JpegFile*, std::int64_t) {
+    throw_without_cuda();
+}
+void JpegDecoder::copy(std::int64_t, const MutableImageView&) {
+    throw_without_cuda();
+}
 
 }  // namespace gpuhist

@@ -145,8 +145,9 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     std::unique_ptr<MaskBeside> beside;
     if (options.masks && found.format == &tiff_format && found.page.mask == 0 && !path.empty())
         beside = MaskBeside::of(path, found, options);
-    const std::uint64_t held = window ? std::min<std::uint64_t>(found.held_bytes, bytes.size()) : bytes.size();
     const std::uint64_t rows = rows_of_strips(found, options);
+    const bool whole = !window || (rows == 0 && options.leave_encoded && found.format == &jpeg_format);
+    const std::uint64_t held = whole ? bytes.size() : std::min<std::uint64_t>(found.held_bytes, bytes.size());
     const std::uint64_t pixels = rows > 0 ? saturating_product(2 * rows, found.width) : pixels_of(found);
     if (options.admit) options.admit(held + found.mask_bytes, saturating_product(pixels, found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options, rows, beside ? &beside->mask() : nullptr};
@@ -384,7 +385,40 @@ void transpose(const cv::Mat& pixels, cv::Mat& turned) {
                         pixels.ptr(y) + static_cast<std::size_t>(x) * bytes, bytes);
 }
 
+/// Turns pixels upright as an orientation of EXIF says, 1 to 8; another number leaves them. `make(rows, columns)` makes
+/// the memory if the sides are exchanged.
+template <class Make>
+void turn(cv::Mat& pixels, std::uint64_t orientation, const Make& make) {
+    if (pixels.empty() || orientation < 2 || orientation > 8) return;
+    if (orientation >= 5) {
+        cv::Mat turned = make(pixels.cols, pixels.rows);
+        transpose(pixels, turned);
+        pixels = turned;
+    }
+    constexpr int none = 2, across = 1, down = 0, both = -1;
+    constexpr int flips[]{none, none, across, both, down, none, across, both, down};
+    if (flips[orientation] != none) cv::flip(pixels, pixels, flips[orientation]);
+}
+
 }  // namespace
+
+void take_pixels(Image& image, cv::Mat pixels, cv::MatAllocator* allocator) {
+    image.pixels = std::move(pixels);
+    turn(image.pixels, image.orientation, [&](int rows, int columns) {
+        cv::Mat turned;
+        turned.allocator = allocator;
+        try {
+            turned.create(rows, columns, image.pixels.type());
+        } catch (const std::exception&) {
+            throw IoError("no memory for " + std::to_string(columns) + " x " + std::to_string(rows) + " pixels",
+                          Kind::memory);
+        }
+        return turned;
+    });
+    image.encoded = {};
+    image.width = image.height = 0;
+    image.orientation = 1;
+}
 
 cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int type) const {
     cv::Mat image;
@@ -415,23 +449,14 @@ void EncodedImage::give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, s
 }
 
 void EncodedImage::put_upright(Image& image, std::uint64_t orientation) const {
-    if (orientation < 2 || orientation > 8) return;
     if (strip_rows > 0) {
-        if (orientation >= 5) std::swap(image.width, image.height);
+        if (orientation >= 5 && orientation <= 8) std::swap(image.width, image.height);
         return;
     }
-    for (cv::Mat* const samples : {&image.pixels, &image.mask}) {
-        if (samples->empty()) continue;
-        if (orientation >= 5) {
-            cv::Mat turned = allocate(static_cast<std::uint64_t>(samples->cols),
-                                      static_cast<std::uint64_t>(samples->rows), samples->type());
-            transpose(*samples, turned);
-            *samples = turned;
-        }
-        constexpr int none = 2, across = 1, down = 0, both = -1;
-        constexpr int flips[]{none, none, across, both, down, none, across, both, down};
-        if (flips[orientation] != none) cv::flip(*samples, *samples, flips[orientation]);
-    }
+    for (cv::Mat* const samples : {&image.pixels, &image.mask})
+        turn(*samples, orientation, [&](int rows, int columns) {
+            return allocate(static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), samples->type());
+        });
 }
 
 void EncodedImage::report(Image& image, const std::string& cause, IoError::Kind kind) const {

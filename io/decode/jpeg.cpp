@@ -566,7 +566,25 @@ IoError::Kind kind_of(int code) {
     }
 }
 
+/// Leaves an image encoded if the caller decodes it. Returns whether it does.
+bool leave_encoded(const EncodedImage& file, Image& image) {
+    if (!file.options.leave_encoded || file.strip_rows > 0) return false;
+    image.encoded.resize(file.bytes.size());
+    file.bytes.copy(0, image.encoded.size(), image.encoded.data());
+    if (!file.options.leave_encoded(image.encoded)) return false;
+    image.width = file.probe.width;
+    image.height = file.probe.height;
+    image.orientation = orientation(file.bytes);
+    if (image.orientation < 1 || image.orientation > 8) image.orientation = 1;
+    if (image.orientation >= 5) std::swap(image.width, image.height);
+    image.pages = count_pages(file);
+    return true;
+}
+
 Image decode(const EncodedImage& file) {
+    Image image;
+    if (leave_encoded(file, image)) return image;
+    image = {};
     Decoder decoder{};
     decoder.info.err = jpeg_std_error(&decoder.errors);
     decoder.errors.error_exit = on_error;
@@ -595,7 +613,6 @@ Image decode(const EncodedImage& file) {
     if (decoder.info.image_width != file.probe.width || decoder.info.image_height != file.probe.height)
         file.refuse("damaged: the JPEG has several headers that contradict each other", IoError::Kind::damaged);
 
-    Image image;
     const auto look_for_damage = [&] {
         if (!decoder.code) return;
         const IoError::Kind kind = kind_of(decoder.code);

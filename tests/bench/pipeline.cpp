@@ -36,15 +36,18 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string directory, csv;
+    std::string directory, csv, sides = "4000x3000", only;
     int images = 64, repetitions = 5, threads = 0;
     bool peers = false;
 };
 
-/// A photograph of 12 MP as a JPEG, under many names.
-void fill(const fs::path& directory, int images) {
+/// A photograph as a JPEG, under many names.
+void fill(const fs::path& directory, const std::string& sides, int images) {
     fs::create_directories(directory);
-    const cv::Mat photograph = tiled(natural_picture("").pixels, {4000, 3000});
+    int width = 0, height = 0;
+    if (std::sscanf(sides.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)
+        throw std::runtime_error("--sides " + sides + " is not WIDTHxHEIGHT");
+    const cv::Mat photograph = tiled(natural_picture("").pixels, {width, height});
     const std::string first = directory / "000000.jpg";
     test::write_picture(first, photograph);
     for (int i = 1; i < images; ++i) {
@@ -116,13 +119,14 @@ Passage imread_alone(const std::string&, int) {
 }
 #endif
 
-Passage whole(const std::string& directory, const std::string& engine, const Measures& measures, int threads,
-              const fs::path& output) {
+Passage whole(const std::string& directory, const std::string& engine, const Measures& measures, app::JpegOn jpeg_on,
+              int threads, const fs::path& output) {
     app::Options options;
     options.inputs.arguments = {directory};
     options.output = output;
     options.engine = engine;
     options.measures = measures;
+    options.jpeg_on = jpeg_on;
     options.engine_options.threads = threads;
     options.format = "none";
     options.quiet = true;
@@ -173,19 +177,28 @@ void run(const Options& options) {
     std::string directory = options.directory;
     if (directory.empty()) {
         directory = temporary.path() / "images";
-        fill(directory, options.images);
+        fill(directory, options.sides, options.images);
     }
     const int threads =
         options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }},
                           {"cv::imread alone", [&] { return imread_alone(directory, threads); }, true, imread_missing}};
-    for (const EngineInfo& engine : engines())
-        if (engine.available)
-            for (const Measures& measures : {Measures(), Measures::quality()})
-                ways.push_back({"engine " + engine.name + (measures.empty() ? "" : " --quality"),
-                                [&, measures, name = engine.name] {
-                                    return whole(directory, name, measures, threads, temporary.path() / "out");
-                                }});
+    const auto add_engine = [&](const std::string& engine, app::JpegOn jpeg_on) {
+        for (const Measures& measures : {Measures(), Measures::quality()})
+            ways.push_back({"engine " + engine + (jpeg_on == app::JpegOn::gpu ? " --jpeg-on gpu" : "") +
+                                (measures.empty() ? "" : " --quality"),
+                            [&, measures, engine, jpeg_on] {
+                                return whole(directory, engine, measures, jpeg_on, threads, temporary.path() / "out");
+                            }});
+    };
+    for (const EngineInfo& engine : engines()) {
+        if (!engine.available) continue;
+        add_engine(engine.name, app::JpegOn::cpu);
+        if (engine.name == "cuda") add_engine(engine.name, app::JpegOn::gpu);
+    }
+    std::erase_if(ways, [&](const Way& way) {
+        return way.name.find(" alone") == way.name.npos && way.name.find(options.only) == way.name.npos;
+    });
     for (Way& way : ways)
         if (way.missing.empty()) way.pass();  // once untimed
     if (options.peers) {
@@ -249,11 +262,12 @@ void add_pipeline(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "pipeline",
         "A directory from files to stats.csv on each engine, against reading and decoding alone, and against peers");
-    command->add_option("DIR", options->directory, "The images [JPEGs of 12 MP, made for it]")
-        ->check(CLI::ExistingDirectory);
+    command->add_option("DIR", options->directory, "The images [JPEGs, made for it]")->check(CLI::ExistingDirectory);
     command->add_option("--images", options->images, "How many are made")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+    command->add_option("--sides", options->sides, "WIDTHxHEIGHT of those that are made")->capture_default_str();
+    command->add_option("--only", options->only, "Only ways with this in their names, such as cuda");
     command->add_option("--threads", options->threads, "CPU threads [all]")->check(CLI::PositiveNumber);
     command->add_flag(
         "--peers", options->peers,

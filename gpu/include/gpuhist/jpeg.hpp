@@ -76,6 +76,13 @@ class JpegDecoder {
     /// reason and no view. Throws CudaError if the work failed.
     void finish();
 
+    /// Decodes files on a stream of the decoder and waits until they are done: `enqueue` and `finish` in one call.
+    void decode(const JpegFile* files, std::int64_t count);
+    /// Copies the pixels of an image of the last call to host memory, and waits for the copy. `output` has the sides,
+    /// channels, depth and order of the view. Call it after `finish`. Throws InvalidArgument if there is no such image,
+    /// if it was not decoded, or if `output` is not such memory; CudaError.
+    void copy(std::int64_t file, const MutableImageView& output);
+
   private:
     class Implementation;
     std::unique_ptr<Implementation> implementation_;

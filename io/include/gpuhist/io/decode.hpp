@@ -75,7 +75,15 @@ struct DecodeOptions {
     /// single strip, PNG without interlacing, baseline JPEG, binary netpbm. The returned image then has no pixels.
     /// Null: all images come whole.
     const Strips* strips = nullptr;
+    /// Function that decides whether a JPEG is left encoded because the caller decodes it, on a GPU for example. It
+    /// gets the bytes of a file whose header was checked, after `admit`. The returned image then has these bytes, and
+    /// all facts about the file. Null: every JPEG is decoded. Exceptions are passed on.
+    std::function<bool(const std::vector<unsigned char>& bytes)> leave_encoded;
 };
+
+/// Gives an image that was left encoded its pixels, which were decoded as they are stored. They are turned upright, in
+/// memory of the allocator (null: that of OpenCV). Throws IoError without memory.
+void take_pixels(Image& image, cv::Mat pixels, cv::MatAllocator* allocator = nullptr);
 
 /// Path of a mask that may be beside a file: FILE.msk. Empty if the name of the file is that of another format than
 /// TIFF.

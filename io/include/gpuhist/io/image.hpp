@@ -33,8 +33,12 @@ constexpr const char* to_string(Damage damage) {
 struct Image {
     cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
     cv::Mat mask;    ///< CV_8U, 0 where the file excludes a pixel; empty if the file has no mask
-    /// Sides in pixels of an image that was delivered in strips, and whose `pixels` are empty; else 0.
+    /// Sides in pixels of an image whose `pixels` are empty, since it was delivered in strips or left encoded; else 0.
     std::uint64_t width = 0, height = 0;
+    /// Bytes of a JPEG that was left encoded (DecodeOptions::leave_encoded); else empty.
+    std::vector<unsigned char> encoded;
+    std::uint64_t orientation =
+        1;  ///< orientation in EXIF's numbers of an image that was left encoded, as stored; or 1
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
     std::vector<std::string> bands;  ///< names that the file gives to bands, by place; empty texts for other samples
