@@ -42,7 +42,7 @@ struct Options {
 };
 
 /// A photograph as a JPEG, under many names.
-void fill(const fs::path& directory, const std::string& sides, int images) {
+void make_jpegs(const fs::path& directory, const std::string& sides, int images) {
     fs::create_directories(directory);
     int width = 0, height = 0;
     if (std::sscanf(sides.c_str(), "%dx%d", &width, &height) != 2 || width < 1 || height < 1)
@@ -177,7 +177,7 @@ void run(const Options& options) {
     std::string directory = options.directory;
     if (directory.empty()) {
         directory = temporary.path() / "images";
-        fill(directory, options.sides, options.images);
+        make_jpegs(directory, options.sides, options.images);
     }
     const int threads =
         options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
