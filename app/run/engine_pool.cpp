@@ -1,5 +1,6 @@
 #include "run/engine_pool.hpp"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -56,13 +57,14 @@ void attempt(const std::vector<Task*>& tasks, Step step) {
 }  // namespace
 
 EnginePool::EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console,
-                       const GpuTerms& terms, int threads)
+                       const GpuTerms& terms, int threads, bool cpu_too)
     : name_(std::move(name)),
       options_(options),
       make_(std::move(make)),
       console_(console),
       threads_(threads),
-      choice_(terms, threads) {}
+      choice_(terms, threads),
+      lanes_(cpu_too ? std::max(gpu_lanes, threads) : gpu_lanes) {}
 
 EnginePool::~EnginePool() {
     if (maker_.joinable()) maker_.join();
@@ -71,7 +73,7 @@ EnginePool::~EnginePool() {
 void EnginePool::start() {
     std::unique_lock lock(mutex_);
     if (started_) return;
-    std::unique_ptr<Engine> engine = make_(automatic() ? "cpu" : name_, options_);
+    std::unique_ptr<Engine> engine = make_(automatic() ? "cpu" : name_, name_ == "cuda" ? lane_options() : options_);
     started_ = true;
     begin_ = Clock::now();
     if (engine->name() == "cuda") {
@@ -99,7 +101,7 @@ void EnginePool::begin_gpu() {
     std::unique_ptr<Engine> engine;
     std::string why;
     try {
-        engine = make_("cuda", options_);
+        engine = make_("cuda", lane_options());
     } catch (const EngineUnavailable& error) {
         if (!gpus().empty()) why = error.what();
     } catch (const std::exception& error) {
@@ -301,7 +303,7 @@ std::unique_ptr<Engine> EnginePool::take_lane(std::unique_lock<std::mutex>& lock
     std::unique_ptr<Engine> engine;
     std::exception_ptr failure;
     try {
-        engine = make_("cuda", options_);
+        engine = make_("cuda", lane_options());
     } catch (...) {
         failure = std::current_exception();
     }

@@ -38,9 +38,10 @@ struct Task {
 /// which takes over when it is ready, and gives back what it does more slowly.
 class EnginePool {
   public:
-    /// `name`: `auto`, `cuda` or `cpu`. `threads`: those of the run.
+    /// `name`: `auto`, `cuda` or `cpu`. `threads`: those of the run. `cpu_too`: the CPU finds part of what is asked,
+    /// also with an engine on the GPU; then every thread of the run may have such an engine.
     EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console,
-               const GpuTerms& terms, int threads);
+               const GpuTerms& terms, int threads, bool cpu_too = false);
     /// Waits for an engine that is being made.
     ~EnginePool();
     EnginePool(const EnginePool&) = delete;
@@ -75,6 +76,13 @@ class EnginePool {
 
   private:
     static constexpr int gpu_lanes = 4;
+
+    /// Options of engines that work side by side: where these are many, each has one thread.
+    EngineOptions lane_options() const {
+        EngineOptions of = options_;
+        if (lanes_ > gpu_lanes) of.threads = 1;
+        return of;
+    }
 
     /// Use that an engine is lent for.
     enum class Use { lane, whole_gpu, narrow, wide };
@@ -155,9 +163,9 @@ class EnginePool {
     bool more_expected_ = false;
     bool begun_ = false, judged_ = false;  ///< the GPU
     std::atomic<bool> on_gpu_{false};
-    int lanes_ = gpu_lanes, made_ = 0;  ///< the most, and those there are: idle in `gpu_` or lent
-    bool exclusive_ = false;            ///< somebody has, or waits for, the whole GPU
-    std::vector<Request*> waiting_;     ///< for a lane, first come first served
+    int lanes_, made_ = 0;           ///< the most, and those there are: idle in `gpu_` or lent
+    bool exclusive_ = false;         ///< somebody has, or waits for, the whole GPU
+    std::vector<Request*> waiting_;  ///< for a lane, first come first served
     std::vector<std::unique_ptr<Engine>> gpu_, cpu_;
     std::unique_ptr<Engine> wide_;
     bool wide_made_ = false;
