@@ -20,7 +20,7 @@ class StreamDepthsTest : public StreamTest {
 
 /// Samples of a shape by chance, or such as are met often: bits of which only some vary.
 struct Samples {
-    Samples(const Shape& shape, std::uint64_t seed) : shape(shape) {
+    Samples(const Shape& of, std::uint64_t seed) : shape(of) {
         bytes.resize(static_cast<std::size_t>(shape.width * shape.height * shape.channels) * sample_bytes(shape.depth));
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             seed = scramble(seed);

@@ -16,9 +16,9 @@ class StreamMasksTest : public StreamTest {
         enum class Kind : std::uint8_t { nothing, everything, chance, disc };
         static constexpr Kind kinds[] = {Kind::nothing, Kind::everything, Kind::chance, Kind::disc};
 
-        Mask(const Shape& shape, Kind kind, int offset, int padding)
+        Mask(const Shape& shape, Kind kind, int off, int padding)
             : row_bytes(shape.width + padding),
-              offset(offset),
+              offset(off),
               bytes(static_cast<std::size_t>(offset + row_bytes * shape.height), 1),
               memory(bytes.size(), untouched) {
             std::uint64_t seed = 7;

@@ -265,7 +265,7 @@ TEST(Plot, TwoChannelsOnEachOtherAreSeen) {
 TEST(Plot, NothingMakesItFail) {
     constexpr auto most = std::numeric_limits<std::uint64_t>::max();
     std::vector<Histogram> histograms{
-        Histogram{{0, 256}, {}},
+        Histogram{{0, 256}, false, 1, {}},
         gray({}),
         gray({0}),
         gray({most}),

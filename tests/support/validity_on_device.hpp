@@ -8,10 +8,10 @@ namespace gpuhist::test {
 
 /// Copy of a case in device memory, so many bytes off an aligned address.
 struct ValidityOnDevice {
-    explicit ValidityOnDevice(const ValidityCase& given, std::size_t offset = 0)
-        : pixels(given.image.memory.size() + offset, untouched),
-          mask(given.mask.size() + offset, untouched),
-          offset(offset),
+    explicit ValidityOnDevice(const ValidityCase& given, std::size_t off = 0)
+        : pixels(given.image.memory.size() + off, untouched),
+          mask(given.mask.size() + off, untouched),
+          offset(off),
           view(given.view()) {
         set(given);
         view.data = pixels.data() + offset;
