@@ -349,6 +349,41 @@ TEST(Jpeg, SeveralPicturesAreCounted) {
     }
 }
 
+// A caller that decodes elsewhere gets the bytes and the facts, and later the same image as others.
+TEST(Jpeg, MayBeLeftEncoded) {
+    const Bytes jpeg = make_jpeg(picture(23, 37, CV_8UC3));
+    const cv::Mat stored = pixels_of(jpeg);
+    int asked = 0;
+    gpuhist::io::DecodeOptions options;
+    options.leave_encoded = [&](const Bytes& bytes) {
+        ++asked;
+        return bytes.size() % 2 == 0;
+    };
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+        SCOPED_TRACE(orientation);
+        Bytes file = with_orientation(jpeg, orientation);
+        if (file.size() % 2 != 0) file = with(file, file.size() - 2, {0xFF});  // a fill byte
+        const Image expected = decode_image(file, "x");
+        Image image = decode_image(file, "x", options);
+        EXPECT_EQ(image.encoded, file);
+        EXPECT_TRUE(image.pixels.empty());
+        EXPECT_EQ(image.width, static_cast<std::uint64_t>(expected.pixels.cols));
+        EXPECT_EQ(image.height, static_cast<std::uint64_t>(expected.pixels.rows));
+        EXPECT_EQ(image.format, expected.format);
+        EXPECT_EQ(image.pages, 1U);
+        gpuhist::io::take_pixels(image, stored.clone());
+        EXPECT_TRUE(same(image.pixels, expected.pixels));
+        EXPECT_EQ(image.width, 0U);
+        EXPECT_TRUE(image.encoded.empty());
+    }
+    EXPECT_EQ(asked, 8);
+    Bytes odd = jpeg.size() % 2 ? jpeg : with(jpeg, jpeg.size() - 2, {0xFF});
+    EXPECT_TRUE(same(decode_image(odd, "x", options).pixels, stored));
+    EXPECT_EQ(asked, 9);
+    EXPECT_ANY_THROW(decode_image(Bytes(jpeg.begin(), jpeg.begin() + 200), "x", options));
+    EXPECT_EQ(asked, 9) << "for a file that ends in its header";
+}
+
 TEST(Jpeg, OrientationIsOfTheFirstApplicationSegment) {
     const Bytes jpeg = make_jpeg(picture(24, 40, CV_8UC3));
     const cv::Mat stored = pixels_of(jpeg);
