@@ -78,11 +78,11 @@ class Engine {
 
     /// Begins to analyze an image in strips; the result is that of `analyze`, bit for bit. `image` has null data, the
     /// width and the height of the whole image, and everything else as in the strips. If strips have masks, its mask is
-    /// not null, but its bytes are not read. The engine must outlive the analysis. Meanwhile it may do other work, for one thread at a time. `result` is complete after the last pass.
-    /// `copies` asks for normalized copies of the strips after the last pass. The CPU writes them; they are those of
-    /// `normalize`, bit for bit. Throws as `analyze` and `normalize`. Also throws InvalidArgument for copies of sorted
-    /// samples, of bands, and of f32 by equalize, whose pixels would have to be counted again; and UnsupportedDepth for
-    /// f32 if the engine can only count it whole.
+    /// not null, but its bytes are not read. The engine must outlive the analysis. Meanwhile it may do other work, for
+    /// one thread at a time. `result` is complete after the last pass. `copies` asks for normalized copies of the
+    /// strips after the last pass. The CPU writes them; they are those of `normalize`, bit for bit. Throws as `analyze`
+    /// and `normalize`. Also throws InvalidArgument for copies of sorted samples, of bands, and of f32 by equalize,
+    /// whose pixels would have to be counted again; and UnsupportedDepth for f32 if the engine can only count it whole.
     virtual std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
                                                           Analysis& result, const Normalization* copies = nullptr);
 
