@@ -155,7 +155,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     for (const std::string& option : table_options()) options.normalize = options.normalize || given(option.c_str());
     const NodataWords& nodata = grammar.nodata;
     if (nodata.tag && nodata.none)
-        throw Contradiction({"--nodata"}, "--nodata none ignores what files say, but tag asks for it");
+        throw Contradiction({"--nodata"}, "--nodata none ignores what files declare, but tag uses it");
     options.validity.nodata = nodata.values.nodata;
     options.validity.nodata_of_bands = nodata.values.nodata_of_bands;
     options.nodata_of_file = nodata.tag || (nodata.values == Validity() && !nodata.none);
@@ -216,7 +216,7 @@ void check_gate(const GateOptions& options) {
         throw Contradiction({}, "gate: name one directory with the results of a run");
     if (options.policy.empty())
         throw Contradiction(
-            {}, "gate: no policy: give --policy FILE; 'gpuhist gate --print-policy' prints one to begin with");
+            {}, "gate: no policy: give --policy FILE; 'gpuhist gate --print-policy' prints one to start from");
 }
 
 /// Option to drop in order to resolve a contradiction: the one from the weakest source, but never one from the command

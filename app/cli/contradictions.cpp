@@ -23,7 +23,7 @@ std::string rectangles_of_another_kind(const std::string& path) {
     std::ifstream(path, std::ios::binary).read(first.data(), first.size());
     const std::string_view begin(first.data(), first.size());
     if (begin.substr(0, 2) == "PK") return "a ZIP archive, as ImageJ saves its regions";
-    if (begin == "Iout") return "a region of ImageJ's";
+    if (begin == "Iout") return "a region of ImageJ";
     return {};
 }
 
@@ -77,7 +77,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
          {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
         std::error_code failed;
         if (!path.empty() && !std::filesystem::exists(path, failed))
-            throw Contradiction({option}, std::string(option) + ": " + path + " is not there");
+            throw Contradiction({option}, std::string(option) + ": " + path + " does not exist");
     }
     if (const std::string found = rectangles_of_another_kind(options.rectangles_from); !found.empty())
         throw Contradiction({"--rois"}, "--rois: " + options.rectangles_from + " is " + found +
@@ -146,16 +146,15 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     const NormalizeMode mode = options.normalization.mode;
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && traits_of(mode).needs == NormalizeNeeds::nothing)
-            throw Contradiction({option, "--normalize"}, std::string(option) +
-                                                             " makes a table of the whole set, from which " +
-                                                             to_string(mode) + " takes nothing");
+            throw Contradiction({option, "--normalize"}, std::string(option) + " makes a table of the whole set, but " +
+                                                             to_string(mode) + " needs none");
     for (const NormalizeParameter& parameter : all_normalize_parameters)
         if (const std::string option = std::string("--") + parameter.name;
             given(option.c_str()) && parameter.mode != mode)
             throw Contradiction({option}, option + " applies only to --normalize " + to_string(parameter.mode));
     const bool drawn = options.format == "table";
     if (given("--quality-scale") && !given("--quality"))
-        throw Contradiction({"--quality-scale"}, "--quality-scale applies to --quality");
+        throw Contradiction({"--quality-scale"}, "--quality-scale needs --quality");
     if (given("--robust") && !writes.stats && (drawn || options.format == "none"))
         throw Contradiction({"--robust"}, "--robust adds columns to stats, which --write leaves out");
     if (given("--quality") && !writes.stats && (drawn || options.format == "none"))

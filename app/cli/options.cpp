@@ -206,26 +206,26 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         app, "--percentile-columns", parse_columns(options.percentiles),
         "Columns of percentiles [1,5,25,50,75,95,99]\nUp to 32, with fractions if you like, for example 0.5,50,99.9.",
         "LIST");
-    app.add_flag("--robust", options.robust,
-                 "Columns of the spread about the median\nmad, clipped_mean, clipped_std and clipped_share, of images, "
-                 "regions and sets. The CPU counts the values of f32 images once more.");
+    app.add_flag(
+        "--robust", options.robust,
+        "Add columns that outliers hardly affect\nmad, clipped_mean, clipped_std and clipped_share, for images, "
+        "regions and sets. The CPU counts the values of f32 images once more.");
     add_number(app, "--clip-sigma", options.clip_sigma, 0.1, 100.0,
-               "Clip beyond K standard deviations [3]\nThey are counted from the median. clipped_mean and clipped_std "
-               "describe the samples that are left once no more are clipped.",
+               "Clip beyond K standard deviations [3]\nSamples further from the median are taken out. clipped_mean and "
+               "clipped_std describe the samples that are left once no more are clipped.",
                "K");
     app.add_flag_callback(
         "--quality", [&options] { options.measures = Measures::quality(); },
-        "Measure quality, and flag odd images\nWrites quality.csv, with one row per image: sharpness, noise, "
-        "brightness and others; dataset.quality.csv has their mean, minimum and maximum. And writes flags.csv, with "
-        "one row per flag of an image: dark, blurry, duplicate and "
-        "others.");
+        "Measure quality, and flag unusual images\nWrites quality.csv, with one row per image: sharpness, noise, "
+        "brightness and others. dataset.quality.csv has their mean, minimum and maximum. flags.csv has one row per "
+        "image and flag: dark, blurry, duplicate and others.");
     add_number(app, "--quality-scale", options.quality_scale, std::int64_t{3}, most_side,
-               "Measure sharpness and noise of smaller images\nLarger images are first reduced to this length of the "
-               "longest side, by averages of areas, so that images of different sizes compare.",
+               "Shrink images to measure sharpness and noise\nLarger images are first shrunk to this length of the "
+               "longest side, by averaging areas, so that images of different sizes are comparable.",
                "PIXELS");
     app.add_option("--policy", options.policy,
-                   "Read the thresholds of the flags from a file\n'gpuhist gate --print-policy' prints one to begin "
-                   "with.")
+                   "Read the thresholds of the flags from a file\n'gpuhist gate --print-policy' prints one to start "
+                   "from.")
         ->type_name("FILE");
     add_text(
         app, "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
@@ -261,7 +261,7 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.add_option("--labels", options.labels,
                    "Measure the pixels of each label of this image\nA directory has one label image per input, as with "
                    "--mask. Label 0 is outside of all regions. The CPU measures labels, even with --engine cuda, "
-                   "because a GPU does not compute their skewness, kurtosis, entropy, unique values and clipping.")
+                   "because a GPU does not compute all of their numbers.")
         ->type_name("FILE|DIR")
         ->group("Regions");
     app.add_flag("--label-zero", options.label_zero, "Treat label 0 as a region")->group("Regions");
@@ -337,7 +337,7 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
         "V");
     add_number(app, "--size", options.copy_size, std::int64_t{1}, most_side,
                "Shrink copies to this length of the longest side\nEach pixel is the average of the valid pixels that "
-               "it covers, after the table was applied.",
+               "it covers, after the table is applied.",
                "PIXELS");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all images of the set", "WHAT");
@@ -473,12 +473,12 @@ Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv name
         duplicates, "-o,--output", [&](const std::string& directory) { line.duplicates.output = directory; },
         "Directory for groups.csv [gpuhist-out]", "DIR");
     add_number(duplicates, "--distance", line.duplicates.distance, 0, most_distance,
-               "Most bits in which similar images differ [4]\nOf the 64 bits of their hashes. With 0, similar images "
-               "have equal hashes.",
+               "Most bits by which similar images differ [4]\nThe hashes have 64 bits. With 0, similar images have "
+               "equal hashes.",
                "BITS");
     add_choice<std::string>(*this, duplicates, "--hash", line.duplicates.hash, {{"dhash", "dhash"}, {"phash", "phash"}},
                             "Hash of similar images: dhash [default] or phash\ndhash finds more of the cropped images, "
-                            "and takes fewer different images for similar ones.",
+                            "and mistakes fewer different images for similar ones.",
                             "HASH");
     const auto take_sets = [&](const std::vector<std::string>& names) {
         if (names.size() != 2) throw CLI::ValidationError("--between", "it takes two sets: --between A B");
@@ -498,9 +498,9 @@ Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv name
     duplicates.add_flag("-q,--quiet", quiet, "Print errors only");
     add_config(*this, duplicates);
     duplicates.footer(
-        R"(Writes groups.csv, with one row per image of a group: group, path, distance, kept. Two images are in one group if their pixels are equal, if their hashes differ in at most --distance bits, or if other images of the group link them. The first image of a group is kept; distance is from its hash. A hash of 0 tells nothing, because uniform images have it: only the pixels of such images are compared.
+        R"(Writes groups.csv, with one row per image of a group: group, path, distance, kept. Two images are in one group if their pixels are equal, if their hashes differ in at most --distance bits, or if other images of the group link them. The first image of a group is kept; distance is the number of bits by which a hash differs from its hash. A hash of 0 says nothing, because all uniform images have it: only the pixels of such images are compared.
 
-Exit codes: 0 all done, with duplicates or without; 2 usage; 4 output; 65 results are missing or have no hashes: nothing is written.)");
+Exit codes: 0 all done, with or without duplicates; 2 the command line is wrong; 4 output failed; 65 results are missing or have no hashes, and nothing was written.)");
     add_help(duplicates);
 
     CLI::App& gate = add_command(Command::gate, "gate", "Check the results of --quality against a policy");
@@ -509,7 +509,7 @@ Exit codes: 0 all done, with duplicates or without; 2 usage; 4 output; 65 result
         ->option_text(" ");
     gate.add_option("--policy", line.gate.policy, "The policy: a file of JSON")->type_name("FILE");
     gate.add_flag("--print-policy", line.gate.print_policy,
-                  "Print the policy, with all flags, and check nothing\nWithout --policy, it is one to begin with.");
+                  "Print the policy, with all flags, and check nothing\nWithout --policy, prints one to start from.");
     add_text(
         gate, "--junit", [&](const std::string& path) { line.gate.junit = path; }, "Write a report as JUnit XML",
         "FILE");
@@ -518,14 +518,14 @@ Exit codes: 0 all done, with duplicates or without; 2 usage; 4 output; 65 result
     gate.add_flag("-q,--quiet", quiet, "Print broken rules and errors only");
     add_config(*this, gate);
     gate.footer(
-        R"(Prints a line for each rule that is broken. The rules of a policy are under 'gate': the number of inputs that failed, the share of images with each flag, ranges for numbers of the set, and no image in two sets. Flags follow from stats.csv and quality.csv with the thresholds of this policy, whatever the run had.
+        R"(Prints one line per broken rule. The rules of a policy are under 'gate': the largest number of failed inputs, the largest share of images with each flag, ranges for numbers of the set, and directories that must not share images. gate finds the flags again in stats.csv and quality.csv, with the thresholds of this policy.
 
 Example:
   gpuhist data/ --quality -o results
   gpuhist gate --print-policy > policy.json
   gpuhist gate results --policy policy.json --junit report.xml
 
-Exit codes: 0 all rules are kept; 2 usage; 4 output; 5 the policy is broken; 65 the policy is wrong, or the directory lacks a table.)");
+Exit codes: 0 all rules are kept; 2 the command line is wrong; 4 output failed; 5 rules are broken; 65 the policy is invalid, or the directory lacks a table.)");
     add_help(gate);
 
     CLI::App& columns = add_command(Command::columns, "columns", "Define every column of the results");

@@ -141,7 +141,7 @@ void parse_valid(const std::string& text, Validity& validity) {
     const auto lowest = pair ? read(items[0], -infinity) : std::nullopt;
     const auto highest = pair ? read(items[1], infinity) : std::nullopt;
     if (!lowest || !highest)
-        throw CLI::ValidationError(option, "'" + numbers + "' is not two numbers LO,HI, nor LO, nor ,HI");
+        throw CLI::ValidationError(option, "'" + numbers + "' is not of the form LO,HI or LO, or ,HI");
     if (*lowest > *highest) throw CLI::ValidationError(option, "'" + numbers + "' is not LO,HI with LO <= HI");
     add_valid(validity, name, *lowest, *highest);
 }

@@ -81,7 +81,7 @@ Images read_images(const DuplicatesOptions& options) {
             const bool first = sets[0].has(i, path);
             if (first && sets[1].has(i, path))
                 throw IoError(std::string(path) + ": is in '" + sets[0].name() + "' and in '" + sets[1].name() +
-                              "': name directories of which none is in the other");
+                              "': name directories that do not contain each other");
             if (first) images.all.add(own, image);
             if (sets[1].has(i, path)) second.add(own, image);
         }
@@ -89,7 +89,7 @@ Images read_images(const DuplicatesOptions& options) {
     for (std::size_t set = 0; set < 2; ++set)
         if ((set == 0 ? images.all : second).size() == 0)
             throw IoError("--between: no image is in '" + sets[set].name() +
-                          "': it is neither one of the results nor a directory of an image");
+                          "': name one of the results, or a directory in the paths of images");
     images.of_first = images.all.size();
     for (std::size_t image = 0; image < second.size(); ++image) images.all.add(second, image);
     return images;

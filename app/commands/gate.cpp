@@ -47,11 +47,12 @@ class ResultsThere {
     explicit ResultsThere(fs::path directory) : directory_(std::move(directory)) {
         std::error_code ignored;
         const std::string name = directory_.string();
-        if (!fs::is_directory(directory_, ignored)) throw IoError(name + ": is no directory with results of gpuhist");
+        if (!fs::is_directory(directory_, ignored))
+            throw IoError(name + ": there is no directory of this name: name one with results of gpuhist");
         for (const fs::directory_entry& entry : fs::directory_iterator(directory_, ignored)) {
             const std::string file = entry.path().filename().string();
             if (file == "gpuhist.journal")
-                throw IoError(name + ": an interrupted run left results there: finish it with --resume");
+                throw IoError(name + ": these results are from an interrupted run: finish it with --resume");
         }
         if (has(ColumnFile::stats)) return;
         for (const fs::directory_entry& entry : fs::directory_iterator(directory_, ignored))
@@ -137,18 +138,24 @@ class Gate {
         }
     }
 
-    /// Puts the paths of the first images of groups in the place of their numbers.
+    /// Puts the paths of the first images of groups in the place of their numbers, and says so in the reasons.
     void name_firsts(const FlagFinder& flags, GateResult& result) const {
         std::vector<std::uint64_t> firsts;
         for (const GateItem& item : result.items) firsts.push_back(std::stoull(item.value.substr(2)));
         const auto paths = flags.paths_of(firsts);
-        for (GateItem& item : result.items) item.value = "= " + paths.at(std::stoull(item.value.substr(2)));
+        for (GateItem& item : result.items) {
+            const std::string& first = paths.at(std::stoull(item.value.substr(2)));
+            item.value = "= " + first;
+            item.why = item.why.empty() ? "the same pixels as " + first : "similar to " + first + ": " + item.why;
+        }
     }
 
     static std::string threshold_text(const ImageFlag& flag) {
         const FlagTraits& traits = traits_of(flag.flag);
-        if (!flag.threshold) return traits.value;
-        return std::string(traits.value) + " is " + shown(flag.value) + ", the threshold " + shown(*flag.threshold);
+        if (!flag.threshold) return flag.first ? "" : "the image has no colors";
+        const std::string value = traits.value;
+        return (value.back() == '.' ? "the value" : value) + " is " + shown(flag.value) + ", the threshold " +
+               shown(*flag.threshold);
     }
 
     /// Throws IoError where a rule needs a column that quality.csv lacks: no image would bear the flag.
@@ -171,9 +178,10 @@ class Gate {
 
     void check_interval(const io::GateRules::Interval& rule) {
         const std::string what = rule.column + " of " + rule.channel;
-        const std::string range =
-            (rule.lowest ? shown(*rule.lowest) : "any") + " to " + (rule.highest ? shown(*rule.highest) : "any");
-        GateResult& result = add(what + " from " + range);
+        const std::string range = !rule.highest  ? shown(*rule.lowest) + " or more"
+                                  : !rule.lowest ? shown(*rule.highest) + " or less"
+                                                 : shown(*rule.lowest) + " to " + shown(*rule.highest);
+        GateResult& result = add(what + ": " + range);
         const std::string path = there_.path_of(ColumnFile::dataset);
         io::CsvRows rows = there_.open(ColumnFile::dataset);
         const std::size_t group = rows.column("group"), channel = rows.column("channel"), depth = rows.column("depth"),
@@ -228,8 +236,8 @@ class Gate {
             }
         for (std::size_t i = 0; i < rule.between.size(); ++i)
             if (images_of[i] == 0)
-                throw IoError(quality_path() + ": no image is in a directory '" + rule.between[i] +
-                              "', which the policy names as a set");
+                throw IoError(quality_path() + ": no image is below a directory '" + rule.between[i] +
+                              "', which the policy names under 'leaks'");
         if (!rule.distance) hashes.similar.clear();
         const std::vector<std::uint32_t> firsts =
             group_duplicates(hashes.pixels, hashes.similar, static_cast<int>(rule.distance.value_or(0)));
@@ -288,8 +296,7 @@ int check(const GateOptions& options, Console& console) {
         console.print(io::policy_json(policy));
         return console.failed() ? output_failed : all_done;
     }
-    if (policy.gate.size() == 0)
-        throw IoError(options.policy + ": has no rule under 'gate', so that every set would keep to it");
+    if (policy.gate.size() == 0) throw IoError(options.policy + ": has no rules under 'gate', so every set would pass");
     const ResultsThere there(options.directories.front());
     const std::vector<GateResult> results = Gate(policy, there).check();
     if (!options.junit.empty()) write_junit(options, results, console);

@@ -51,7 +51,9 @@ class Reader {
         place_ += size;
     }
     std::size_t left() const { return bytes_.size() - place_; }
-    [[noreturn]] static void fail() { throw InvalidArgument("these bytes are no pickled result of this gpuhist"); }
+    [[noreturn]] static void fail() {
+        throw InvalidArgument("these bytes are not a pickled result of this version of gpuhist");
+    }
 
   private:
     const std::string& bytes_;

@@ -63,7 +63,7 @@ class Images {
     /// Moves to the next image. Returns false at the end.
     bool next() {
         if (!quality_.next()) {
-            if (stats_left_) stats_.refuse("quality.csv has no row of this image");
+            if (stats_left_) stats_.refuse("quality.csv has no row for this image");
             return false;
         }
         if (times_left_ == 0) read_file();
@@ -86,8 +86,8 @@ class Images {
         about_ = {};
         for (; ahead_left_ && ahead_.text(quality_path_) == path(); ahead_left_ = ahead_.next()) ++times_;
         for (; stats_left_ && stats_.text(path_) == path(); stats_left_ = stats_.next()) add_channel();
-        if (channels_.empty()) quality_.refuse("stats.csv has no rows of this image");
-        if (channels_.size() % times_ != 0) quality_.refuse("stats.csv has another number of rows of this image");
+        if (channels_.empty()) quality_.refuse("stats.csv has no rows for this image");
+        if (channels_.size() % times_ != 0) quality_.refuse("stats.csv has the wrong number of rows for this image");
         times_left_ = times_;
     }
 
@@ -131,9 +131,9 @@ std::string short_number(double value) {
 void HashColumns::add(const io::CsvRows& quality, ImageHashes& to) const {
     const std::string_view pixels = quality.text(*pixels_), similar = quality.text(*similar_);
     const auto hash = pixels.empty() ? Hash128{~std::uint64_t{0}, to.pixels.size()} : hash128_of(pixels);
-    if (!hash) quality.refuse("'" + std::string(pixels) + "' is no hash");
+    if (!hash) quality.refuse("'" + std::string(pixels) + "' is not a hash");
     const auto like = similar.empty() ? std::uint64_t{0} : hash64_of(similar);
-    if (!like) quality.refuse("'" + std::string(similar) + "' is no hash");
+    if (!like) quality.refuse("'" + std::string(similar) + "' is not a hash");
     to.pixels.push_back(*hash);
     to.similar.push_back(*like);
 }

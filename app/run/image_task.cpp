@@ -182,13 +182,12 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     if (options_.engine == "cuda" && depth.counting != Counting::values)
         return std::string("engine cuda needs ") + depth.name + " in one piece";
     if (options_.regions_asked()) return "its regions are measured";
-    if (masks_.any() && facts.turned)
-        return "its mask has the orientation in which it is shown, but it is stored rotated";
+    if (masks_.any() && facts.turned) return "it is stored rotated, but its mask is not";
     if (!copied) return {};
     const std::string copy = "its normalized copy ";
-    if (facts.turned) return copy + "is to be rotated";
+    if (facts.turned) return copy + "must be rotated";
     if (facts.bands) return copy + "has bands";
-    if (options_.copy_size > 0) return copy + "is to be made smaller";
+    if (options_.copy_size > 0) return copy + "must be shrunk";
     if (luts_) return {};
     const NormalizeMode mode = options_.normalization.mode;
     if (!needs_whole(facts.depth, mode)) return {};

@@ -77,7 +77,7 @@ std::map<std::string, std::vector<Rectangle>> read_rectangles(const std::filesys
         if (line == 1 && fields == std::vector<std::string>{"path", "name", "x", "y", "w", "h"}) continue;
         if (fields == std::vector<std::string>{""}) continue;
         try {
-            if (line == 1 || fields.size() != 6) throw InvalidArgument("path,name,x,y,w,h are the columns");
+            if (line == 1 || fields.size() != 6) throw InvalidArgument("the columns must be path,name,x,y,w,h");
             add_once(all[fields[0]], rectangle_of(fields[1], fields.data() + 2));
         } catch (const InvalidArgument& error) {
             throw IoError(path.string() + ": line " + std::to_string(line) + ": " + error.what(),

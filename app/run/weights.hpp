@@ -33,9 +33,9 @@ inline void set_weight(Validity& validity, const io::Image& image) {
     if (validity.alpha != AlphaRule::weight) return;
     const DepthTraits& traits = traits_of(image.depth);
     if (image.alpha == io::Alpha::premultiplied && traits.alpha_unit > 0 && !divides(validity, image))
-        throw InvalidArgument(std::string("its alpha is premultiplied, and colors of ") + traits.name +
-                              (image.depth == Depth::f16 ? " beside bands" : "") +
-                              " are not divided by it: those of f16 are");
+        throw InvalidArgument(
+            std::string("its alpha is premultiplied: colors of f16 are divided by it, but not those of ") +
+            traits.name + (image.depth == Depth::f16 ? " beside bands" : ""));
     if (!traits.floating) validity.opaque = static_cast<std::uint32_t>(image.white);
 }
 

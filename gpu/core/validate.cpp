@@ -18,10 +18,10 @@ namespace {
 void validate_sides(const ImageView& image) {
     if (image.width < 1 || image.height < 1)
         refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
-               ": both must be at least 1");
+               ": both sides must be at least 1");
     if (image.width > (std::int64_t{1} << 47) / image.height)
         refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
-               ": at most 2^47 pixels keep the sums exact");
+               ": sums are exact up to 2^47 pixels");
     if (image.channels < 1 || image.channels > most_channels)
         refuse("image of " + std::to_string(image.channels) + " channels: 1 to " + std::to_string(most_channels) +
                " are supported");
@@ -34,10 +34,10 @@ void validate(const ImageView& image) {
     if (reinterpret_cast<std::uintptr_t>(image.data) % bytes != 0)
         refuse(std::string("image data is not aligned to its samples (") + to_string(image.depth) + ")");
     if (image.height > 1 && (image.row_bytes < image.packed_row_bytes() || image.row_bytes % bytes != 0))
-        refuse("row_bytes of " + std::to_string(image.row_bytes) + ": a row holds " +
-               std::to_string(image.packed_row_bytes()) + " bytes, and rows start at whole samples");
+        refuse("row_bytes of " + std::to_string(image.row_bytes) + ": a row has " +
+               std::to_string(image.packed_row_bytes()) + " bytes, and rows must start at whole samples");
     if (image.mask && image.height > 1 && image.mask_row_bytes < image.width)
-        refuse("mask_row_bytes of " + std::to_string(image.mask_row_bytes) + ": a row of the mask holds " +
+        refuse("mask_row_bytes of " + std::to_string(image.mask_row_bytes) + ": a row of the mask has " +
                std::to_string(image.width) + " bytes");
 }
 
@@ -49,7 +49,7 @@ void validate_swept(const ImageView& image) {
 void validate(const Range& range) {
     if (!std::isfinite(range.lower) || !std::isfinite(range.upper) || !(range.lower < range.upper))
         refuse("range " + std::to_string(range.lower) + "," + std::to_string(range.upper) +
-               ": two finite numbers, the lower one first");
+               ": give two finite numbers, the lower one first");
 }
 
 void validate(const AnalysisRequest& request) {
@@ -65,7 +65,8 @@ void validate(const ImageView& image, const AnalysisRequest& request) {
 
 void validate_labels(Depth depth, const char* what) {
     if (depth != Depth::u8 && depth != Depth::u16 && depth != Depth::u32 && depth != Depth::s32)
-        refuse(std::string(what) + " of " + to_string(depth) + ": u8, u16, u32, or s32 that is not negative");
+        refuse(std::string(what) + " of " + to_string(depth) +
+               ": they must be u8, u16, u32, or s32 without negative values");
 }
 
 void validate_labels(const ImageView& image, const ImageView& labels) {
@@ -74,7 +75,8 @@ void validate_labels(const ImageView& image, const ImageView& labels) {
     if (labels.channels != 1) refuse("labels of " + std::to_string(labels.channels) + " channels: they must have one");
     if (labels.width != image.width || labels.height != image.height)
         refuse("labels of " + std::to_string(labels.width) + " x " + std::to_string(labels.height) +
-               " pixels for an image of " + std::to_string(image.width) + " x " + std::to_string(image.height));
+               " pixels for an image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
+               ": they must have the same size");
 }
 
 void validate(const Normalization& normalization) {
@@ -107,7 +109,7 @@ void validate_output(const ImageView& image, Depth depth, const MutableImageView
         output.order != image.order || output.depth != depth)
         refuse(std::string("output view: it must have the input's width, height, channels and order, and depth ") +
                to_string(depth));
-    if (output.memory != image.memory) refuse("output view: it must lie in the same memory as the input");
+    if (output.memory != image.memory) refuse("output view: it must be in the same memory as the input");
 }
 
 }  // namespace gpuhist::core

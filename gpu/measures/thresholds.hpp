@@ -13,13 +13,13 @@ struct Thresholds {
     static constexpr const char* images = "--quality, integers of 8 and 16 bits, two values";
     static constexpr MeasureColumn columns[] = {
         {measure, "otsu", "sample value", ColumnType::number,
-         "Threshold of luma or gray after Otsu: the lowest of those with the highest variance between classes.",
+         "Threshold of luma or gray by Otsu's method: the lowest one that maximizes the variance between classes.",
          "cv::THRESH_OTSU, skimage.filters.threshold_otsu", images},
         {measure, "triangle", "sample value", ColumnType::number,
          "Threshold of luma or gray by the triangle algorithm, over all values of the type.", "cv::THRESH_TRIANGLE",
          images},
         {measure, "li", "sample value", ColumnType::number,
-         "Threshold of luma or gray of the lowest cross entropy, iterated from the mean (Li, Tam).",
+         "Threshold of luma or gray with the lowest cross entropy, iterated from the mean (Li, Tam).",
          "skimage.filters.threshold_li", images}};
 
     static std::vector<MeasureValue> values(const Analysis& image);

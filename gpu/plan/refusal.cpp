@@ -17,7 +17,7 @@ namespace {
 void refuse_depth(Depth depth, const Abilities& abilities) {
     if (!abilities.measures.has(depth))
         throw UnsupportedDepth(std::string(abilities.name) + ": samples of " + to_string(depth) +
-                               ": an engine measures them");
+                               " are not supported; an engine measures them");
 }
 
 void refuse_copy(const ImageView& image, const AnalysisRequest& request, const Normalization& copy,
@@ -28,7 +28,7 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     const bool valid = rules::all_valid(image, request), bands = copies_bands(image, valid);
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
         throw_refusal(of(), std::string(to_string(copy.mode)) +
-                                " of bands needs luma, which they do not have; give each band a table of its own");
+                                " needs luma, which bands do not have; give each band a table of its own");
     if (traits_of(copy.mode).by_place) {
         const std::string by = of() + " by " + to_string(copy.mode);
         if (sample_bytes(image.depth) > 2 || traits_of(image.depth).floating)
@@ -38,7 +38,7 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     }
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
-    const char* const where = "the image lies in device memory; copy it to the host";
+    const char* const where = "the image is in device memory; copy it to the host";
     if (bands) throw_refusal(of() + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of() + " with alpha and excluded samples", where);
     if (abilities.copies.has(image.depth) && !abilities.writes(image.depth, copy.mode))
@@ -51,10 +51,10 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
     const bool bins = traits_of(image.depth).counting == Counting::bins;
     if (bins && !abilities.in_strips.has(image.depth) && rules::all_valid(image, request))
         throw UnsupportedDepth(std::string(abilities.name) + ": strips of " + to_string(image.depth) +
-                               ": it measures them whole; engine cpu takes strips");
+                               ": it only measures whole images; engine cpu measures strips");
     if (!copy) return;
     const std::string of = std::string("normalized copies of strips of ") + to_string(image.depth);
-    const char* const why = "the pixels are needed together; give the whole image";
+    const char* const why = "this needs all pixels at once; give the whole image";
     if (traits_of(image.depth).counting == Counting::sorted) throw_refusal(of, why);
     if (needs_whole(image.depth, copy->mode)) throw_refusal(of + " by " + to_string(copy->mode), why);
     if (copies_bands(image, rules::all_valid(image, request))) throw_refusal(of + " bands", why);
@@ -73,14 +73,14 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
     }
     refuse_depth(image.depth, abilities);
     if (image.memory == Memory::device && !abilities.device_memory)
-        throw_refusal(abilities.name, "the image lies in device memory; copy it to the host or use engine cuda");
+        throw_refusal(abilities.name, "the image is in device memory; copy it to the host or use engine cuda");
     if (image.memory == Memory::device && !abilities.finds.contain(request.measures))
-        throw_refusal(abilities.name,
-                      "measures of an image in device memory: " + request.measures.text() + "; copy it to the host");
+        throw_refusal(abilities.name, "it cannot measure " + request.measures.text() +
+                                          " of an image in device memory; copy it to the host");
     if (!core::is_swept(image) &&
         (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4)))
         throw_refusal("image of " + std::to_string(image.channels) + " channels",
-                      "gray and alpha are four samples per pixel, colors and bands more than three");
+                      "gray with alpha has four samples per pixel, and colors with bands have more than three");
     if (copy) refuse_copy(image, request, *copy, abilities);
     if (rows == Rows::strips) refuse_strips(image, request, copy, abilities);
 }
@@ -99,9 +99,9 @@ void refuse_plan(int channels, Depth depth, bool copied, const Abilities& abilit
     refuse_depth(depth, abilities);
     if (copied && !abilities.copies.has(depth))
         throw UnsupportedDepth(
-            std::string(abilities.name) + ": normalized copies of " + to_string(depth) + ": it writes those of " +
+            std::string(abilities.name) + ": normalized copies of " + to_string(depth) + ": it only writes those of " +
             list_depths([&](const DepthTraits& of) { return abilities.copies.has(of.depth) ? of.name : ""; }) +
-            "; an engine writes others, in host memory");
+            "; an engine writes the others, in host memory");
 }
 
 }  // namespace gpuhist::plan

@@ -96,9 +96,8 @@ const char* const what_is_white =
     "Value of white: from --white or the file, otherwise the highest value of the type, or 1 for floats.";
 const char* const what_is_centroid = "Mean x and y of the region's pixels, valid or not, in the image.";
 const char* const what_is_weighted_centroid =
-    "sum v x / sum v and sum v y / sum v over the channel's valid samples v, with exact sums; of weighted images alpha "
-    "v "
-    "in place of v.";
+    "sum v x / sum v and sum v y / sum v over the channel's valid samples v, with exact sums; in weighted images, "
+    "alpha v takes the place of v.";
 const char* const some_sum = "regions, sum not 0";
 const char* const if_robust = "--robust";
 const char* const sigma_clip = "astropy.stats.sigma_clip(maxiters=None)";
@@ -225,22 +224,22 @@ const Column of_set_measures[] = {
      [](const ColumnRow& row, const Column&) {
          return of_measure(row, [](const MeasureSummary& one) { return std::string_view(one.column); });
      }},
-    {"measure_images", "images", Type::integer, "Images that have a number in this column.", "gpuhist", measured_sets,
-     of_set_quality, false,
+    {"measure_images", "images", Type::integer, "Number of images that have a number in this column.", "gpuhist",
+     measured_sets, of_set_quality, false,
      [](const ColumnRow& row, const Column&) {
          return of_measure(row, [](const MeasureSummary& one) { return one.images; });
      }},
-    {"measure_mean", "as measure", Type::number, "Mean of their numbers, computed exactly and rounded once.",
+    {"measure_mean", "as measure", Type::number, "Mean of these numbers, computed exactly and rounded once.",
      "math.fsum", measured_sets, of_set_quality, false,
      [](const ColumnRow& row, const Column&) {
          return of_measure(row, [](const MeasureSummary& one) { return one.mean(); });
      }},
-    {"measure_min", "as measure", Type::number, "The lowest and the highest of their numbers.", "min", measured_sets,
+    {"measure_min", "as measure", Type::number, "The lowest and the highest of these numbers.", "min", measured_sets,
      of_set_quality, false,
      [](const ColumnRow& row, const Column&) {
          return of_measure(row, [](const MeasureSummary& one) { return one.minimum; });
      }},
-    {"measure_max", "as measure", Type::number, "The lowest and the highest of their numbers.", "max", measured_sets,
+    {"measure_max", "as measure", Type::number, "The lowest and the highest of these numbers.", "max", measured_sets,
      of_set_quality, false,
      [](const ColumnRow& row, const Column&) {
          return of_measure(row, [](const MeasureSummary& one) { return one.maximum; });
@@ -249,8 +248,9 @@ const Column of_set_measures[] = {
 
 /// Columns that duplicates alone have.
 const Column of_groups[] = {
-    {"distance", "bits", Type::integer, "Bits in which the hash of the image differs from that of the kept one.",
-     "numpy.bitwise_count", "duplicates", of_duplicates, false, field<&ColumnRow::distance>},
+    {"distance", "bits", Type::integer,
+     "Number of bits in which the hash of the image differs from that of the kept one.", "numpy.bitwise_count",
+     "duplicates", of_duplicates, false, field<&ColumnRow::distance>},
     {"kept", "none", Type::text, "The first image of the group, which stays if you remove the others.", "gpuhist",
      "duplicates", of_duplicates, false, field<&ColumnRow::kept>},
 };
@@ -283,7 +283,7 @@ const Column region_columns[] = {
 /// Columns that are asked for, after those.
 const Column robust_columns[] = {
     {"mad", "sample value", Type::number,
-     "Median of abs(v - median), not scaled; of weighted images the medians are as wp50.",
+     "Median of abs(v - median), not scaled; in weighted images, both medians are weighted, as wp50 is.",
      "numpy.median, astropy.stats.median_absolute_deviation", if_robust, everywhere, true, statistic<&Statistics::mad>,
      0, 0, true},
     {"clipped_mean", "sample value", Type::number, what_clipping_leaves, sigma_clip, if_robust, everywhere, true,

@@ -19,7 +19,7 @@ Percentiles::Percentiles(const std::vector<double>& percents) {
             throw InvalidArgument("percentile " + std::to_string(percent) + ": 0 to 100 are supported");
         const auto micro = static_cast<std::uint32_t>(std::llround(percent * 1e6));
         for (std::size_t i = 0; i < size_; ++i)
-            if (micro_[i] == micro) throw InvalidArgument("percentile " + name(i) + " is there twice");
+            if (micro_[i] == micro) throw InvalidArgument("percentile " + name(i) + " is given twice");
         micro_[size_++] = micro;
     }
 }

@@ -16,7 +16,7 @@ constexpr std::size_t longest_record = std::size_t{1} << 24;
 std::unique_ptr<std::istream> open_table(const std::string& path) {
     std::error_code failure;
     if (!std::filesystem::exists(path, failure)) throw IoError(path + ": is missing", IoError::Kind::missing);
-    if (!std::filesystem::is_regular_file(path, failure)) throw IoError(path + ": is no regular file");
+    if (!std::filesystem::is_regular_file(path, failure)) throw IoError(path + ": is not a regular file");
     auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
     if (!*file) throw IoError(path + ": cannot be read", IoError::Kind::permission);
     return file;
@@ -59,7 +59,7 @@ std::optional<double> CsvRows::number(std::size_t column) const {
     double value = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc() || end != text.data() + text.size())
-        refuse("'" + text + "' in column '" + columns_[column] + "' is no number");
+        refuse("'" + text + "' in column '" + columns_[column] + "' is not a number");
     return value;
 }
 
@@ -102,7 +102,7 @@ void CsvRows::split() {
                 if (record_[at] == '"' && (++at == record_.size() || record_[at] != '"')) break;
                 field += record_[at];
             }
-            if (at < record_.size() && record_[at] != ',') refuse("text behind a closing quote");
+            if (at < record_.size() && record_[at] != ',') refuse("text after a closing quote");
         } else {
             const std::size_t end = std::min(record_.find(',', at), record_.size());
             field.assign(record_, at, end - at);

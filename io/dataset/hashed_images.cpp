@@ -18,15 +18,16 @@ fs::path table_in(const std::string& directory) {
     const fs::path table = fs::path(directory) / "quality.csv";
     if (fs::exists(table, failure)) return table;
     if (!fs::is_directory(directory, failure))
-        throw IoError(directory + ": no directory of this name: name the results of gpuhist", IoError::Kind::missing);
+        throw IoError(directory + ": there is no directory of this name: name one with results of gpuhist",
+                      IoError::Kind::missing);
     bool parts = false;
     for (fs::directory_iterator entry(directory, failure), end; !failure && entry != end; entry.increment(failure))
         parts =
             parts || (entry->path().filename().string().rfind("part-", 0) == 0 && entry->path().extension() == ".json");
-    const char* const what = parts ? "has parts of a run: merge them before"
+    const char* const what = parts ? "has parts of a run: merge them first"
                              : fs::exists(fs::path(directory) / "stats.csv", failure)
                                  ? "has results without hashes: measure the images with --quality"
-                                 : "has no results of gpuhist: there is no quality.csv";
+                                 : "has no results of gpuhist: quality.csv is missing";
     throw IoError(directory + ": the directory " + what, IoError::Kind::missing);
 }
 
@@ -41,7 +42,7 @@ void HashedImages::add(const std::string& directory) {
     };
     const std::size_t path = column("path"), pixels = column("pixels_hash"), similar = column(similar_column_);
     const auto refuse = [&](std::string_view text, std::string_view name) {
-        rows.refuse("'" + std::string(text) + "' in column '" + std::string(name) + "' is no hash");
+        rows.refuse("'" + std::string(text) + "' in column '" + std::string(name) + "' is not a hash");
     };
     while (rows.next()) {
         const auto hash = hash128_of(rows.text(pixels));

@@ -45,7 +45,7 @@ ReadJson JsonReader::parse(std::string_view text, const std::string& name) {
         // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
         std::string what = error.what();
         if (const auto end = what.find("] "); end != what.npos) what.erase(0, end + 2);
-        throw IoError(name + ": no JSON: " + what);
+        throw IoError(name + ": not JSON: " + what);
     }
 }
 

@@ -34,7 +34,7 @@ ReadJson parse_once(std::string_view json, const std::string& name) {
             throw IoError(name + ": " + quoted(parsed.get<std::string>()) + " is given twice");
         return true;
     };
-    static_cast<void>(JsonReader::parse(json, name));  // says what is no JSON
+    static_cast<void>(JsonReader::parse(json, name));  // refuses other text
     return ReadJson::parse(json.begin(), json.end(), look);
 }
 
@@ -42,7 +42,7 @@ ReadJson parse_once(std::string_view json, const std::string& name) {
 void check_keys(const JsonReader& object, const Names& known) {
     object.each([&](const std::string& key, const JsonReader&) {
         if (std::find(known.begin(), known.end(), key) == known.end())
-            object.refuse("no key " + quoted(key) + suggestion(key, known));
+            object.refuse("unknown key " + quoted(key) + suggestion(key, known));
     });
 }
 
@@ -103,13 +103,13 @@ std::vector<GateRules::Interval> read_intervals(const JsonReader& columns) {
     columns.each([&](const std::string& column, const JsonReader& channels) {
         Names known;
         if (!is_number_of_sets(column, known))
-            columns.refuse("dataset.csv has no number " + quoted(column) + suggestion(column, known));
+            columns.refuse("dataset.csv has no column of numbers " + quoted(column) + suggestion(column, known));
         channels.each([&](const std::string& channel, const JsonReader& ends) {
             if (ends.size() != 2) ends.refuse("expected two ends, [LOWEST, HIGHEST]; null leaves one open");
             GateRules::Interval& one = intervals.emplace_back();
             one = {column, channel, read_end(ends[std::size_t{0}]), read_end(ends[1])};
             if (!one.lowest && !one.highest) ends.refuse("one of the two ends must be a number");
-            if (one.lowest && one.highest && *one.lowest > *one.highest) ends.refuse("the lower end comes first");
+            if (one.lowest && one.highest && *one.lowest > *one.highest) ends.refuse("expected the lower end first");
         });
     });
     return intervals;
@@ -122,12 +122,12 @@ GateRules::Leaks read_leaks(const JsonReader& object, const FlagThresholds& flag
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string& name = names[i].text();
         if (name.empty() || name.front() == '/' || name.back() == '/')
-            names[i].refuse("expected the name of a directory, without a slash at an end");
+            names[i].refuse("expected the name of a directory, without a slash at its beginning or end");
         if (std::find(leaks.between.begin(), leaks.between.end(), name) != leaks.between.end())
             names[i].refuse(quoted(name) + " is given twice");
         leaks.between.push_back(name);
     }
-    if (leaks.between.size() < 2) names.refuse("expected the names of two sets or more");
+    if (leaks.between.size() < 2) names.refuse("expected the names of two or more directories");
     if (const auto& near = flags.of(Flag::near_duplicate)) leaks.distance = static_cast<std::uint64_t>(*near);
     if (!object.has("distance")) return leaks;
     const JsonReader distance = object["distance"];
@@ -137,7 +137,7 @@ GateRules::Leaks read_leaks(const JsonReader& object, const FlagThresholds& flag
         leaks.distance = distance.whole(most_distance);
     else
         distance.refuse("expected a distance from 0 to " + std::to_string(most_distance) +
-                        ", or false for equal pixels alone");
+                        ", or false for equal pixels only");
     return leaks;
 }
 
@@ -155,7 +155,7 @@ GateRules read_gate(const JsonReader& object, const FlagThresholds& flags) {
             if (!shares.has(traits.name)) continue;
             const JsonReader share = shares[traits.name];
             rules.flagged[static_cast<std::size_t>(traits.flag)] = number_within(share, 0, 1);
-            if (!flags.of(traits.flag)) share.refuse("the flag is switched off under /flags");
+            if (!flags.of(traits.flag)) share.refuse("this flag is switched off under 'flags'");
         }
     }
     if (object.has("dataset")) rules.dataset = read_intervals(object["dataset"]);

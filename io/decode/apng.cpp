@@ -95,7 +95,7 @@ Animation read_animation(const Bytes& file, bool kept = true) {
             if (!whole) break;
             if (length != 26 || checksum_fails(file, chunk) || *number(at, 4) != sequence++) {
                 stop("the PNG's frame " + std::to_string(animation.count + 1) +
-                     " has no sound fcTL chunk in its place");
+                     " has no valid fcTL chunk where one must be");
             } else if (animation.count == claimed) {
                 ended = true;  // which viewers do not show
             } else {

@@ -134,7 +134,7 @@ class Tiles {
                    (count_ == 1 ? " tile" : " tiles");
         for (std::size_t i = 0; i < parts_.size(); ++i)
             if (const Parts& tile = parts_[i]; tile.gap || tile.found < tile.promised)
-                return "the JPEG 2000 file has not all parts of tile " + std::to_string(i);
+                return "the JPEG 2000 file lacks parts of tile " + std::to_string(i);
         if (found < listed_)
             return "the JPEG 2000 file has " + std::to_string(found) + " of the " + std::to_string(listed_) +
                    " tile-parts that its header lists";

@@ -426,7 +426,7 @@ void inspect_pfm(const Bytes& file, Probe& probe) {
         return;
     }
     if (*header.scale == 0 || !std::isfinite(*header.scale)) {
-        probe.damaged = "its scale is no number other than 0";
+        probe.damaged = "its scale is 0 or not finite";
         return;
     }
     probe.set_size(header.width, header.height);

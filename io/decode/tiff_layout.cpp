@@ -247,7 +247,7 @@ void TiffLayout::read_samples() {
     const TiffDirectory::Values formats = directory.values(tag::sample_format);
     const std::uint64_t arrangement = directory.value(tag::planar, 1);
     planar = arrangement == 2 && samples > 1;
-    if (samples == 0) damaged = "the TIFF has pixels of no samples";
+    if (samples == 0) damaged = "the TIFF has no samples in a pixel";
     if (arrangement != 1 && arrangement != 2)
         damaged = "the TIFF has the planar configuration " + std::to_string(arrangement);
     if (directory.values(tag::photometric).count()) {
@@ -278,7 +278,7 @@ void TiffLayout::read_samples() {
     } else if (samples > most_channels) {
         unsupported = unsupported_channels(samples);
     } else if (bits == 0) {
-        damaged = "the TIFF has samples of no bits";
+        damaged = "the TIFF has samples of 0 bits";
     }
     constexpr Depth wholes[]{Depth::u8, Depth::u16, Depth::u32}, integers[]{Depth::s8, Depth::s16, Depth::s32},
         floats[]{Depth::f16, Depth::f32, Depth::f64};
@@ -714,7 +714,7 @@ void add_planes(const Bytes& file, TiffPages& found, std::uint64_t most_places) 
     if (there == claimed) return;
     found.kind = there == whole ? IoError::Kind::truncated : IoError::Kind::damaged;
     found.rest = (there == whole ? "the TIFF ends before image "
-                                 : "the TIFF has too many tiny images: nothing looks for image ") +
+                                 : "the TIFF has too many tiny images: gpuhist does not look for image ") +
                  std::to_string(there + 1) + " of the " + std::to_string(claimed) + " behind its directory";
 }
 

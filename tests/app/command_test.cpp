@@ -166,7 +166,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--percentile-columns", "nan"}, "'nan' is not a number"},
         {{"x.png", "--percentile-columns", "1,101"}, "percentile 101.000000: 0 to 100 are supported"},
         {{"x.png", "--percentile-columns", "-1"}, "0 to 100 are supported"},
-        {{"x.png", "--percentile-columns", "1,50,1"}, "percentile p01 is there twice"},
+        {{"x.png", "--percentile-columns", "1,50,1"}, "percentile p01 is given twice"},
         {{"x.png", "--percentile-columns",
           "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
           "28,29,30,31,32"},
@@ -174,7 +174,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--percentile-columns", "1", "--write", "histogram", "-q"}, "--percentile-columns applies to stats"},
         {{"columns", "x.png"}, "x.png"},
         {{"columns", "--format", "csv"}, "'csv' is not one of table, json, markdown"},
-        {{"columns", "--percentile-columns", "1,1"}, "percentile p01 is there twice"},
+        {{"columns", "--percentile-columns", "1,1"}, "percentile p01 is given twice"},
         {{"devices", "x.png"}, "'devices' takes no images"},
         {{"-q", "devices"}, "'devices' has no option '-q'"},
     };

@@ -179,7 +179,7 @@ TEST_F(Flags, PoliciesThatAreWrongEndTheRunBeforeItBegins) {
     write_text(at("p.json"), R"({"flags": {"drak": 0.2}})");
     const Outcome wrong = run({"set", "--quality", "--policy", "p.json", "-o", "out"});
     EXPECT_EQ(wrong.code, data_refused);
-    EXPECT_EQ(wrong.err, "gpuhist: p.json/flags: no key 'drak': did you mean dark?\n");
+    EXPECT_EQ(wrong.err, "gpuhist: p.json/flags: unknown key 'drak': did you mean dark?\n");
     EXPECT_FALSE(fs::exists(at("out")));
     const Outcome missing = run({"set", "--quality", "--policy", "lost.json", "-o", "out"});
     EXPECT_EQ(missing.code, data_refused);

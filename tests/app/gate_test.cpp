@@ -79,6 +79,16 @@ TEST_F(Gate, CopiesAndLeaksAreNamedWithTheirFirst) {
               "broken  near_duplicate: 1 of 8 images, 12.5 %, at most 0 %: d/val/e.png = d/train/b.png\n"
               "broken  leaks between train, val: 2 images: d/val/d.png = d/train/a.png, d/val/e.png = d/train/b.png\n"
               "gate  3 of 3 rules broken\n");
+    const std::string annotations = gate({"--github"}).out;
+    EXPECT_TRUE(contains(annotations,
+                         "\n::error file=d/val/d.png::duplicate: 2 of 8 images, 25 %25, at most 0 %25: "
+                         "the same pixels as d/train/a.png\n"))
+        << annotations;
+    EXPECT_TRUE(
+        contains(annotations,
+                 "\n::error file=d/val/e.png::near_duplicate: 1 of 8 images, 12.5 %25, at most 0 %25: similar to "
+                 "d/train/b.png: the value is 2, the threshold 4\n"))
+        << annotations;
     policy(R"({"gate": {"leaks": {"between": ["train", "val"], "distance": false}}})");
     EXPECT_TRUE(contains(gate().out, "broken  leaks between train, val: 1 image: d/val/d.png = d/train/a.png\n"));
     policy(R"({"gate": {"leaks": {"between": ["train", "other"], "distance": 1}}})");
@@ -89,7 +99,7 @@ TEST_F(Gate, CopiesAndLeaksAreNamedWithTheirFirst) {
     const Outcome lost = gate();
     EXPECT_EQ(lost.code, data_refused);
     EXPECT_EQ(lost.err,
-              "gpuhist: out/quality.csv: no image is in a directory 'test', which the policy names as a set\n");
+              "gpuhist: out/quality.csv: no image is below a directory 'test', which the policy names under 'leaks'\n");
 }
 
 TEST_F(Gate, FailedInputsAndNumbersOfTheSetAreBounded) {
@@ -103,7 +113,7 @@ TEST_F(Gate, FailedInputsAndNumbersOfTheSetAreBounded) {
     EXPECT_EQ(broken.code, policy_broken);
     EXPECT_EQ(broken.out,
               "broken  1 input failed, at most 0: set/bad.png unsupported\n"
-              "broken  mean of gray is 51 in u8 images, not 60 to any\n"
+              "broken  mean of gray is 51 in u8 images, not 60 or more\n"
               "broken  mean of red: the set has no such channel\n"
               "gate  3 of 3 rules broken\n");
     policy(R"({"gate": {"dataset": {"p17": {"gray": [0, 255]}}}})");
@@ -157,7 +167,7 @@ TEST_F(Gate, ForeignDirectoriesAndPoliciesAreRefused) {
         EXPECT_EQ(outcome.err, "gpuhist: " + why + "\n");
         EXPECT_EQ(outcome.out, "");
     };
-    refused("out: is no directory with results of gpuhist");
+    refused("out: there is no directory of this name: name one with results of gpuhist");
     fs::create_directory(at("out"));
     refused("out: has no results of gpuhist: stats.csv is missing");
     write_text(at("out/part-1-of-2.json"), "");
@@ -169,23 +179,23 @@ TEST_F(Gate, ForeignDirectoriesAndPoliciesAreRefused) {
     write_text(at("out/quality.csv"), "path,brightness_p99\n");
     refused("out/stats.csv: has no column 'height'");
     results("out", {{"a.png", "bright"}});
-    refused("out/quality.csv: line 2: 'bright' in column 'brightness_p99' is no number");
+    refused("out/quality.csv: line 2: 'bright' in column 'brightness_p99' is not a number");
     results("out", {{"a.png"}, {"b.png"}});
     results("others", {{"a.png"}, {"c.png"}});
     fs::copy_file(at("others/stats.csv"), at("out/stats.csv"), fs::copy_options::overwrite_existing);
-    refused("out/quality.csv: line 3: stats.csv has no rows of this image");
+    refused("out/quality.csv: line 3: stats.csv has no rows for this image");
     results("others", {{"a.png"}, {"b.png"}, {"c.png"}});
     fs::copy_file(at("others/stats.csv"), at("out/stats.csv"), fs::copy_options::overwrite_existing);
-    refused("out/stats.csv: line 12: quality.csv has no row of this image");
+    refused("out/stats.csv: line 12: quality.csv has no row for this image");
     results("out", {{"a.png", "0.5", "xyz"}});
     policy(R"({"gate": {"flagged": {"duplicate": 0}}})");
-    refused("out/quality.csv: line 2: 'xyz' is no hash");
+    refused("out/quality.csv: line 2: 'xyz' is not a hash");
     results("out", {{"a.png"}});
     write_text(at("out/gpuhist.journal"), "");
-    refused("out: an interrupted run left results there: finish it with --resume");
+    refused("out: these results are from an interrupted run: finish it with --resume");
     fs::remove(at("out/gpuhist.journal"));
     policy("{}");
-    refused("p.json: has no rule under 'gate', so that every set would keep to it");
+    refused("p.json: has no rules under 'gate', so every set would pass");
     policy("{\"gate\": {\"flagged\": {\"dark\": 2}}}");
     refused("p.json/gate/flagged/dark: 2 is not a number from 0 to 1");
     fs::remove(at("p.json"));

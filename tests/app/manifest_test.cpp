@@ -112,7 +112,7 @@ TEST_F(Manifests, LinesOfOthersNeedNoMoreThanAPath) {
     expect_same_files("merged", "whole");
     EXPECT_EQ(run({"manifest", "--lines", "m.jsonl", "-q", "-o", "again.jsonl"}).code, all_done);
     EXPECT_EQ(read_text(at("again.jsonl")), read_text(at("m.jsonl")));
-    for (const auto& [line, what] : {std::pair("{\"path\":\"b.png\"", "lines: line 2: no JSON"),
+    for (const auto& [line, what] : {std::pair("{\"path\":\"b.png\"", "lines: line 2: not JSON"),
                                      {"[]", "lines: line 2: 'path' is missing"},
                                      {"{\"path\":\"\"}", "lines: line 2/path: not a path"},
                                      {"{\"path\":\"b\",\"size\":1}", "lines: line 2: 'size' does not belong here"},

@@ -99,7 +99,7 @@ TEST_F(Quality, OfSmallerImagesComparesSizes) {
     EXPECT_NEAR(std::stod(rows[0]["sharpness_laplacian"]), sharpness(small), 1e-9 * sharpness(small));
     const Outcome alone = run({"set", "--quality-scale", "40"});
     EXPECT_EQ(alone.code, usage_error);
-    EXPECT_TRUE(contains(alone.err, "--quality-scale applies to --quality")) << alone.err;
+    EXPECT_TRUE(contains(alone.err, "--quality-scale needs --quality")) << alone.err;
     EXPECT_EQ(run({"set", "--quality", "--quality-scale", "2"}).code, usage_error);
 }
 

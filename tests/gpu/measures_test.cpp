@@ -663,7 +663,7 @@ TEST(Measures, of_device_memory_are_refused_by_name) {
             FAIL();
         } catch (const InvalidArgument& error) {
             EXPECT_EQ(error.what(), std::string(abilities.name) +
-                                        ": measures of an image in device memory: noise; copy it to the host");
+                                        ": it cannot measure noise of an image in device memory; copy it to the host");
         }
     }
 }

@@ -64,10 +64,10 @@ TEST(CsvRows, OtherFilesAreRefusedWithTheirLine) {
     EXPECT_EQ(refusal(""), "t.csv: is empty: a table begins with the names of its columns");
     EXPECT_EQ(refusal("path,value\na,1\n\"b\nc\",2,3\n"), "t.csv: line 3: 3 fields, but the header has 2");
     EXPECT_EQ(refusal("path,value\na,1\n\nb,2\n"), "t.csv: line 3: 1 fields, but the header has 2");
-    EXPECT_EQ(refusal("path,value\na,1x\n"), "t.csv: line 2: '1x' in column 'value' is no number");
+    EXPECT_EQ(refusal("path,value\na,1x\n"), "t.csv: line 2: '1x' in column 'value' is not a number");
     EXPECT_EQ(refusal("path,value\na,1\nb,2"), "t.csv: line 3: the last row has no end: the file is truncated");
     EXPECT_EQ(refusal("path,value\n\"a,1\n"), "t.csv: line 2: the last row has no end: the file is truncated");
-    EXPECT_EQ(refusal("path,value\n\"a\"b,1\"\"\n"), "t.csv: line 2: text behind a closing quote");
+    EXPECT_EQ(refusal("path,value\n\"a\"b,1\"\"\n"), "t.csv: line 2: text after a closing quote");
     EXPECT_EQ(refusal("path,value\n" + std::string(std::size_t{1} << 24, 'x')),
               "t.csv: line 2: a row of 16 MiB or more: a quote or the row's end is missing");
     EXPECT_THROW(CsvRows("/nowhere/quality.csv"), IoError);

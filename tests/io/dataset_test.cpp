@@ -326,7 +326,7 @@ TEST(PoolFile, IsReadStrictly) {
         text.replace(at, from.size(), to);
         return failure_of([&] { parse_summary(text, "my.json"); });
     };
-    EXPECT_EQ(changed("[{", "[{{").substr(0, 17), "my.json: no JSON:");
+    EXPECT_EQ(changed("[{", "[{{").substr(0, 18), "my.json: not JSON:");
     EXPECT_EQ(changed("u8", "u9"), "my.json/0/depth: 'u9' is not known here");
     for (const auto& [start, place] :
          {std::pair("\"u8\",\"images\"", "my.json/0"), std::pair("\"gray\",\"images\"", "my.json/0/channels/0")}) {

@@ -331,7 +331,7 @@ TEST(Jpeg2000, TilesThatAreMissingAreDamage) {
         ASSERT_TRUE(all_128(decode_image(three.whole(), "x")));
         for (const std::size_t part : {0U, 1U, 2U})
             EXPECT_TRUE(contains(failure(three.without(6, part)),
-                                 promised != 0 || part < 2 ? "damaged: the JPEG 2000 file has not all parts of tile 6"
+                                 promised != 0 || part < 2 ? "damaged: the JPEG 2000 file lacks parts of tile 6"
                                                            : "has 47 of the 48 tile-parts that its header lists"))
                 << part;
     }

@@ -109,7 +109,7 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) {
                   part["percentiles"] = {50, 50};
               }),
-              "p/percentiles: percentile median is there twice");
+              "p/percentiles: percentile median is given twice");
     EXPECT_EQ(changed([](auto& part) { part["percentiles"] = {"50"}; }), "p/percentiles/0: expected a number");
     EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: expected an object");
 }

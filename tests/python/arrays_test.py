@@ -54,8 +54,8 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30), mask=object()), {}, "masked"),
         (OnGpu((2, 20, 30, 3)), {}, "one by one"),
         (OnGpu((20, 30)), {"engine": "cpu"}, "engine cpu"),
-        (OnGpu((20, 30)), {"mask": np.ones((20, 30), bool)}, "mask: on the host, and the image is on GPU 0"),
-        (OnGpu((20, 30)), {"mask": OnGpu((20, 30), gpu=1)}, "mask: on GPU 1, and the image is on GPU 0"),
+        (OnGpu((20, 30)), {"mask": np.ones((20, 30), bool)}, "mask: on the host, but the image is on GPU 0"),
+        (OnGpu((20, 30)), {"mask": OnGpu((20, 30), gpu=1)}, "mask: on GPU 1, but the image is on GPU 0"),
         (OnGpu((20, 30)), {"mask": OnGpu((20, 30), strides=(60, 2))}, "mask: .*contiguous"),
         (OnGpu((20, 30)), {"mask": OnGpu((20, 31))}, "mask: shape"),
         (OnGpu((20, 30)), {"nodata": "tag"}, "an array has none"),
@@ -74,7 +74,7 @@ def test_planes_elsewhere_than_the_image_are_refused():
         gh.regions(there, image)
     with pytest.raises(ValueError, match="labels: on GPU 0"):
         gh.regions(image, there)
-    with pytest.raises(ValueError, match="mask: on the host, and the image is on GPU 0"):
+    with pytest.raises(ValueError, match="mask: on the host, but the image is on GPU 0"):
         gh.normalize(there, mask=image, out=there)
     with pytest.raises(ValueError, match="an array has none"):
         gh.normalize(there, nodata="tag", out=there)
@@ -128,7 +128,7 @@ def test_streams_of_every_library():
             return 0, 13
 
     assert [_arrays.stream_handle(s) for s in (10, Torch(), Cupy(), Protocol())] == [10, 11, 12, 13]
-    with pytest.raises(ValueError, match="str is no CUDA stream"):
+    with pytest.raises(ValueError, match="str is not a CUDA stream"):
         _arrays.stream_handle("main")
     with pytest.raises(ValueError, match="host"):
         gh.measure(np.zeros((3, 3), np.uint8), stream=10)

@@ -98,7 +98,7 @@ def test_samples_that_do_not_count(rng, dtype):
         gh.measure(there, nodata="tag")
     with pytest.raises(ValueError, match="mask: on GPU 0"):
         gh.measure(image, mask=over)
-    with pytest.raises(ValueError, match="mask: on the host, and the image is on GPU 0"):
+    with pytest.raises(ValueError, match="mask: on the host, but the image is on GPU 0"):
         gh.measure(there, mask=mask)
 
 

@@ -225,7 +225,7 @@ def test_results_pickle(rng, name):
     assert pickle.loads(pickle.dumps(found.red)) == found.red
     assert again.percentile("red", 12.5) == found.percentile("red", 12.5)
     bytes_ = found._measurement.__getstate__()
-    with pytest.raises(ValueError, match="no pickled result"):
+    with pytest.raises(ValueError, match="not a pickled result"):
         type(found._measurement).__new__(type(found._measurement)).__setstate__(bytes_[:-1])
 
 

@@ -181,7 +181,7 @@ def test_objects_are_brought_and_parts_are_put(work, cluster):
 
 
 def test_what_cannot_be_is_said(work, cluster):
-    with pytest.raises(gh.InvalidArgument, match="no whole manifest"):
+    with pytest.raises(gh.InvalidArgument, match="not a complete manifest"):
         gpuhist.ray.measure("images/0.pgm" if (work / "images/0.pgm").exists() else "sitecustomize.py")
     with pytest.raises(gh.InvalidArgument, match="no option '--group'"):
         gpuhist.ray.measure("m.jsonl", "none", shards=2, arguments=["--group"])

@@ -87,7 +87,7 @@ def test_rules_of_a_channel(rng):
         ({"nodata": np.nan}, "nan is not a value of u8"),
         ({"nodata": "tag"}, "tag"),
         ({"valid": (5, 1)}, "lower one first"),
-        ({"valid": 5}, "no pair"),
+        ({"valid": 5}, "not a pair"),
         ({"valid": {"pink": (1, 5)}}, "pink"),
         ({"nodata_any": True}, "nodata_any"),
         ({"alpha": "half"}, "alpha"),
@@ -126,7 +126,7 @@ def test_masks_in_any_array(rng):
     nothing = gh.measure(image, mask=np.zeros((21, 33), bool))
     assert (nothing.red.valid, nothing.red.masked, nothing.red.mean, nothing.red.median) == (0, 21 * 33, None, None)
     for wrong, words in (
-        (mask[:, :-1], r"mask: shape \(21, 32\), and the image's is \(21, 33, 3\)"),
+        (mask[:, :-1], r"mask: shape \(21, 32\), but the image has \(21, 33, 3\)"),
         (mask.T, r"\(33, 21\)"),
         (image, r"\(21, 33, 3\)"),
         (mask.astype(np.float32), "float32"),
@@ -410,7 +410,7 @@ def test_regions_with_masks_and_rules(rng):
         (np.zeros((5, 6), np.float32), "float32"),
         (np.full((5, 6), 1 << 32), "4294967296"),
         (np.full((5, 6), -3, np.int32), "not be negative"),
-        (np.zeros((5, 7), np.uint8), r"labels: shape \(5, 7\), and the image's is \(5, 6\)"),
+        (np.zeros((5, 7), np.uint8), r"labels: shape \(5, 7\), but the image has \(5, 6\)"),
         (np.zeros((5, 6, 1), np.uint8), r"\(5, 6, 1\)"),
         ("labels.png", "path"),
         (None, "NoneType"),

@@ -118,7 +118,7 @@ def stream_handle(stream: object) -> int:
         if handle is not None:
             return int(getattr(handle, "value", handle) or 0)
     raise InvalidArgument(
-        f"stream: a {type(stream).__name__} is no CUDA stream: give one of torch or CuPy, or its handle as an int"
+        f"stream: a {type(stream).__name__} is not a CUDA stream: give one of torch or CuPy, or its handle as an int"
     )
 
 
@@ -137,7 +137,7 @@ def _from_cuda_interface(image: Any) -> Array:
         raise InvalidArgument("masked arrays on a GPU are not measured: copy the array and its mask to the host")
     name, native = _number_type(interface["typestr"])
     if not native:
-        raise InvalidArgument(f"{interface['typestr']}: the samples have a foreign byte order: x.byteswap() has not")
+        raise InvalidArgument(f"{interface['typestr']}: foreign byte order: convert the samples with x.byteswap()")
     size = int(interface["typestr"][2:])
     shape = tuple(int(n) for n in interface["shape"])
     strides = interface.get("strides")
@@ -145,7 +145,7 @@ def _from_cuda_interface(image: Any) -> Array:
         steps = packed(shape)
     else:
         if any(step % size for step in strides):
-            raise InvalidArgument(f"strides {tuple(strides)} are no multiples of a sample's {size} bytes")
+            raise InvalidArgument(f"strides {tuple(strides)} are not multiples of the sample size, {size} bytes")
         steps = tuple(int(step) // size for step in strides)
     pointer = int(interface["data"][0])
     return Array(pointer, shape, steps, name, _gpu_of(image), image)
@@ -289,7 +289,7 @@ def image_of(
     if layout == "NHWC" and not batch:
         raise InvalidArgument("layout: NHWC is many images: measure them one by one, or enqueue them on an Analyzer")
     if layout is not None and len(shape) != len(layout):
-        raise InvalidArgument(f"layout: {layout} has {len(layout)} axes, and the array {len(shape)}: shape {shape}")
+        raise InvalidArgument(f"layout: {layout} has {len(layout)} axes, but the array has {len(shape)}: shape {shape}")
     if len(shape) not in ((2, 3, 4) if batch else (2, 3)):
         raise InvalidArgument(
             f"shape {shape}: an image has two axes, or three with its channels"
@@ -314,7 +314,7 @@ def image_of(
     if channels > 4 and layout is None:
         wanted = 'layout="CHW"' if array.shape[-3] <= 4 else 'layout="HWC", if these are bands'
         raise InvalidArgument(
-            f"shape {array.shape}: without a layout the last axis is the channels, 1 to 4, and not {channels}: give "
+            f"shape {array.shape}: without a layout, the last axis must have 1 to 4 channels, not {channels}: give "
             f"{wanted}"
         )
     strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
@@ -366,8 +366,8 @@ def _not_interleaved(planar: bool) -> str:
         else "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
     )
     return (
-        "the channels of a pixel do not lie beside each other, nor the pixels of a row, and nothing on a GPU is copied "
-        f"unasked: {remedy}"
+        "the samples of a pixel, or the pixels of a row, are not adjacent in memory, and gpuhist does not copy arrays "
+        f"on a GPU: {remedy}"
     )
 
 

@@ -111,7 +111,7 @@ class Analyzer:
             raise InvalidArgument("copy: an analyzer made with normalize= needs an array for the copies")
         target = _arrays.image_of(copy, layout, order, stream=stream, batch=True)
         if (target.array.gpu, target.images) != (found.array.gpu, found.images):
-            raise InvalidArgument("copy: as many images as are measured, on the same GPU")
+            raise InvalidArgument("copy: give as many images as are measured, on the same GPU")
         self._native.enqueue_normalized(
             view,
             found.images,
@@ -133,7 +133,7 @@ class Analyzer:
         raw = _on_host(out).tobytes()
         size = self._layout.bytes
         if len(raw) % size:
-            raise InvalidArgument(f"out: {len(raw)} bytes are no multiple of a result's {size}")
+            raise InvalidArgument(f"out: {len(raw)} bytes are not a multiple of the size of a result, {size}")
         return [
             Result(_native.measurement_of(raw[start : start + size], self._asked, width, height))
             for start in range(0, len(raw), size)
@@ -288,7 +288,8 @@ def _images_on(
 ) -> _arrays.Image:
     found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths)
     if found.array.gpu != gpu:
-        raise InvalidArgument(f"the images are on {_arrays.place_of(found.array.gpu)}, and the analyzer is for GPU {gpu}")
+        at = _arrays.place_of(found.array.gpu)
+        raise InvalidArgument(f"the images are on {at}, but the analyzer is for GPU {gpu}")
     return found
 
 
@@ -324,12 +325,12 @@ def _on_host(out: Any) -> Any:
 def _results_in(out: Any, size: int, gpu: int) -> int:
     array = _arrays.array_of(out)
     if array.gpu != gpu:
-        raise InvalidArgument(f"out: not on GPU {gpu}")
+        raise InvalidArgument(f"out: it must be on GPU {gpu}")
     elements = 1
     for extent in array.shape:
         elements *= extent
     if array.type != "uint8" or array.strides != _arrays.packed(array.shape):
-        raise InvalidArgument("out: an array of uint8, without gaps")
+        raise InvalidArgument("out: it must be an array of uint8 without gaps")
     if elements < size:
-        raise InvalidArgument(f"out: {elements} bytes, and the results take {size}")
+        raise InvalidArgument(f"out: it has {elements} bytes, but the results take {size}")
     return array.pointer

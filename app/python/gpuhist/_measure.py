@@ -132,7 +132,7 @@ def measure(
         robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
     )
     if is_local(image) and os.path.isdir(image):
-        raise InvalidArgument(f"{image}: a directory, and measure() is for one image: measure_many() takes directories")
+        raise InvalidArgument(f"{image}: a directory, but measure() takes one image: measure_many() takes directories")
     if is_local(image) and (mask is None or is_path(mask)):
         return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
     source = source_of(image, layout, order, page, max_pixels, on_damaged, stream, rules=rules)
@@ -181,9 +181,9 @@ def _files(
     mask: Any = None,
 ) -> _native.Files:
     if mask is not None and not is_path(mask):
-        raise InvalidArgument(f"mask: a {type(mask).__name__}, and masks of files are an image file or a directory")
+        raise InvalidArgument(f"mask: a {type(mask).__name__}, but masks of files must be an image file or a directory")
     if pages not in (None, "all"):
-        raise InvalidArgument(f"pages: {pages!r} is neither None, the first of each file, nor 'all'")
+        raise InvalidArgument(f"pages: {pages!r} is neither None (the first page of each file) nor 'all'")
     return _native.Files(
         arguments=[encoded(path) for path in paths],
         asked=asked,
@@ -210,7 +210,7 @@ def _as_paths(paths: Path | Iterable[Path]) -> list[Path]:
     listed = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
     for path in listed:
         if isinstance(path, (bytes, bytearray, memoryview)):
-            raise InvalidArgument("bytes are the content of a file, which measure() takes: os.fsdecode() makes a path")
+            raise InvalidArgument("bytes are the content of a file, for measure(): os.fsdecode() makes a path of them")
         if not is_path(path):
             raise InvalidArgument(f"a {type(path).__name__} is not a path: measure() takes arrays, one by one")
         if not is_local(path):

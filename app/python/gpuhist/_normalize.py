@@ -47,8 +47,8 @@ def normalize(
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
 ) -> Any:
-    """Normalized copy of an image: of an array, an array of the same library, on the same device, in the same layout;
-    of a file, which measure() takes, a numpy array as read() gives it.
+    """Returns the normalized copy of an image. For an array, it is an array of the same library, on the same device, in
+    the same layout. For a file that measure() takes, it is a numpy array, as read() returns it.
 
     mode
         Mode of the command's --normalize: minmax, percentile (between the two percentiles), equalize or zscore.
@@ -139,12 +139,12 @@ def _target(
 ) -> _arrays.Image:
     target = _arrays.image_of(out, layout, order, stream=stream)
     if found.array.gpu is None and not _shares(target, out):
-        raise InvalidArgument("out: its pixels do not lie beside each other in memory, so that it would be a copy")
+        raise InvalidArgument("out: its pixels are not adjacent in memory, so the copy can't be written to it")
     same = (target.width, target.height, target.channels, target.array.gpu)
     wanted = (found.width, found.height, found.channels, found.array.gpu)
     if same != wanted or target.depth != depth:
         raise InvalidArgument(
-            f"out: {target.width} x {target.height} x {target.channels} {target.depth}, and the copy has "
+            f"out: {target.width} x {target.height} x {target.channels} {target.depth}, but the copy has "
             f"{found.width} x {found.height} x {found.channels} {depth}, on the same device"
         )
     return target
@@ -157,7 +157,7 @@ def _shares(target: _arrays.Image, out: Any) -> bool:
     assert isinstance(held, np.ndarray)
     array = out.detach().numpy() if library_of(out) == "torch" else np.asarray(out)
     if not array.flags.writeable:
-        raise InvalidArgument("out: the array may not be written")
+        raise InvalidArgument("out: the array is read-only and can't be written")
     return bool(np.shares_memory(array, held))
 
 

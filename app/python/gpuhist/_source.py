@@ -79,7 +79,7 @@ class Source(NamedTuple):
     def _plane(self, given: Any, what: str, types: tuple[str, ...]) -> _arrays.Array:
         """Array with one value per pixel of the image."""
         if is_path(given):
-            raise InvalidArgument(f"{what}: a path, which goes with the path of an image alone: give an array")
+            raise InvalidArgument(f"{what}: a path needs an image that is a path too: give an array")
         return planes_over(given, what, types, self.gpu, (self.view.height, self.view.width), self.shape)
 
 
@@ -102,21 +102,21 @@ def planes_over(
     array = _arrays.array_of(given, stream)
     if array.gpu != gpu:
         at, image_at = _arrays.place_of(array.gpu), _arrays.place_of(gpu)
-        raise InvalidArgument(f"{what}: on {at}, and the image is on {image_at}: copy it there")
+        raise InvalidArgument(f"{what}: on {at}, but the image is on {image_at}: copy it there")
     if array.shape != wanted:
         raise InvalidArgument(
-            f"{what}: shape {array.shape}, and the image's is {shape}: one value per pixel is wanted, shape {wanted}"
+            f"{what}: shape {array.shape}, but the image has {shape}: give one value per pixel, shape {wanted}"
         )
     if array.type in ("int64", "uint64") and gpu is None:
         array = _narrow(array, what, types)
     if array.type not in types:
-        raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
+        raise InvalidArgument(f"{what}: samples of type {array.type}, but not of {', '.join(types)}: convert them")
     height, width = wanted[-2:]
     row_step, step = array.strides[-2:]
     if (width > 1 and step != 1) or (height > 1 and row_step < width):
         if array.gpu is not None:
             raise InvalidArgument(
-                f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
+                f"{what}: the values of a row are not adjacent in memory, and gpuhist does not copy arrays on a GPU: "
                 "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
             )
         import numpy as np
@@ -138,7 +138,7 @@ def _narrow(array: _arrays.Array, what: str, types: tuple[str, ...]) -> _arrays.
         limits = np.iinfo(name)
         if values.size == 0 or (values.min() >= limits.min and values.max() <= limits.max):
             return _arrays.from_numpy(values.astype(name))
-    raise InvalidArgument(f"{what}: values from {values.min()} to {values.max()}, and labels are 0 to {2**32 - 1}")
+    raise InvalidArgument(f"{what}: values from {values.min()} to {values.max()}, but labels are 0 to {2**32 - 1}")
 
 
 def is_path(given: object) -> bool:
@@ -149,7 +149,7 @@ def encoded(path: str | os.PathLike[str]) -> bytes:
     """Path in the bytes of the system."""
     text = os.fsencode(path)
     if b"\0" in text:
-        raise InvalidArgument(f"{path!r}: a path has no NUL")
+        raise InvalidArgument(f"{path!r}: a path can't contain a NUL")
     return text
 
 

@@ -113,7 +113,7 @@ class Summary:
         depth = self._depth(depth)
         if self._native.white(depth) is None:
             raise InvalidArgument(
-                f"mean_std: several values stand for white in the {depth} images, so there is no scale from 0 to 1: "
+                f"mean_std: the {depth} images have different values for white, so there is no scale from 0 to 1: "
                 "measure them with white="
             )
         numbers = self._native.training(depth)
@@ -144,5 +144,5 @@ class Summary:
             return depths[0]
         if depth is None or depth not in depths:
             there = f"images of {', '.join(depths)}" if depths else "no image"
-            raise InvalidArgument(f"depth: {depth!r}, and the summary has {there}")
+            raise InvalidArgument(f"depth: {depth!r}, but the summary has {there}")
         return depth

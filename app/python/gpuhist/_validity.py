@@ -28,7 +28,7 @@ class Rules(NamedTuple):
 def refuse_tag(rules: Rules) -> None:
     """Refuses rules for files, because there is no file."""
     if rules.tag:
-        raise InvalidArgument('nodata: "tag" is a file\'s, and an array has none')
+        raise InvalidArgument('nodata: "tag" is the value of a file, and an array has none')
     _check_nodata_any(rules.nodata_any, bool(rules.nodata or rules.valid))
 
 
@@ -36,7 +36,7 @@ def rules_of(nodata: Nodata | None, valid: Valid | None, nodata_any: bool, alpha
     values, words = _nodata(nodata)
     tag, none = "tag" in words, "none" in words
     if tag and none:
-        raise InvalidArgument('nodata: "none" ignores what files say, but "tag" asks for it')
+        raise InvalidArgument('nodata: "none" ignores what files declare, but "tag" uses it')
     of_file = tag or not (values or none)
     intervals = _valid(valid)
     _check_nodata_any(nodata_any, bool(values or of_file or intervals))
@@ -70,7 +70,7 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InvalidArgument(
-            f"nodata: {value!r} is neither a number, nor 'tag' or 'none', nor are several, nor a dict of channels and such"
+            f"nodata: {value!r} is not a number, 'tag', 'none', a list of these, or a dict of them by channel"
         ) from None
 
 
@@ -84,7 +84,7 @@ def _valid(valid: Valid | None) -> list[tuple[str | None, float, float]]:
             lowest, highest = (float(one) for one in pair)
         except (TypeError, ValueError):
             raise InvalidArgument(
-                f"valid: {pair!r} is no pair of numbers, lowest and highest, nor a dict of channels and such"
+                f"valid: {pair!r} is not a pair of numbers, lowest and highest, or a dict of such pairs by channel"
             ) from None
         intervals.append((name, lowest, highest))
     return intervals

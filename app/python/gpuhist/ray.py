@@ -94,7 +94,7 @@ class Index:
             blocks = [(int(block[0]), int(block[2])) for block in last["blocks"]]
             return Index(line, size - len(line), int(last["inputs"]), blocks, str(last["checksum"]))
         except (ValueError, KeyError, TypeError, IndexError):
-            raise InvalidArgument(f"{manifest}: this is no whole manifest: 'gpuhist manifest' makes one") from None
+            raise InvalidArgument(f"{manifest}: not a complete manifest: 'gpuhist manifest' makes one") from None
 
     def fetch(self, manifest: str, shard: int, shards: int, to: Path) -> None:
         """Makes a manifest with only the blocks that the shard reads, each at its place. The other blocks are holes."""
@@ -209,7 +209,7 @@ def _fetch(urls: Sequence[str], folder: Path, most_bytes: int) -> None:
 
     def get(url: str) -> int:
         if {"", ".", ".."} & set(url.partition("://")[2].lstrip("/").split("/")):
-            raise InvalidArgument(f"{url}: a name with empty parts, . or .. is no path below a directory")
+            raise InvalidArgument(f"{url}: a name with empty parts, . or .. is not a path below a directory")
         to = folder / url
         to.parent.mkdir(parents=True, exist_ok=True)
         fs, path = _filesystem(url)
@@ -433,12 +433,12 @@ def main() -> NoReturn:
     parser = argparse.ArgumentParser("python -m gpuhist.ray", description=(measure.__doc__ or "").partition("\n\n")[0])
     parser.add_argument("manifest", help="file that 'gpuhist manifest' made")
     parser.add_argument("-o", "--output", default="gpuhist-out", help="where results are written [gpuhist-out]")
-    parser.add_argument("--shards", type=int, help="how many tasks there are")
-    parser.add_argument("--num-cpus", type=int, default=1, help="CPUs a task takes [1]")
-    parser.add_argument("--num-gpus", type=float, default=0, help="GPUs a task takes, as 0.5 [0]")
-    parser.add_argument("--max-errors", type=int, help="stop when so many inputs have failed")
+    parser.add_argument("--shards", type=int, help="number of tasks")
+    parser.add_argument("--num-cpus", type=int, default=1, help="CPUs per task [1]")
+    parser.add_argument("--num-gpus", type=float, default=0, help="GPUs per task, for example 0.5 [0]")
+    parser.add_argument("--max-errors", type=int, help="stop once this many inputs have failed")
     parser.add_argument("--retries", type=int, default=3, help="further attempts at a shard [3]")
-    parser.epilog = "Options of gpuhist stand behind --, as in: ... -- --group-by dir"
+    parser.epilog = "Options of gpuhist go after --, for example: ... -- --group-by dir"
     words = sys.argv[1:]
     end = words.index("--") if "--" in words else len(words)
     given = {**vars(parser.parse_args(words[:end])), "arguments": words[end + 1 :]}

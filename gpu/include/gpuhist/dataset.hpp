@@ -89,7 +89,7 @@ struct DepthSummary {
     bool values_counted = false;   ///< f32: all images came with FrequencyTable; Counting::sorted: true; others: false
     std::vector<ChannelSummary> channels;  ///< in the order of `Channel`, then of their names; never `all`
     std::vector<MeasureSummary>
-        measures;  ///< in the order of `measure_columns()`; those in which an image has a number
+        measures;  ///< in the order of `measure_columns()`: columns in which an image has a number
 
     /// Returns the findings in a channel, or null.
     const ChannelSummary* find(Channel channel) const;
@@ -152,7 +152,7 @@ class Summary {
     /// Approximate size in bytes of the memory that it takes.
     std::uint64_t memory_bytes() const;
 
-    /// Rows of each depth, as far as there are such channels: `gray red green blue luma c0 c1 … extra1 …`, bands with
+    /// Rows of each depth, for the channels that it has: `gray red green blue luma c0 c1 … extra1 …`, bands with
     /// names in byte order of these, `all`, `alpha`. `all` has the colors and bands of the depth together, if there is
     /// more than one. `clipped_high` is absent if the images have different values for white.
     ///

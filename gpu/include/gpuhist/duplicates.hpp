@@ -1,4 +1,4 @@
-/// Duplicates: which images of a set are the same, or nearly the same, by their hashes.
+/// Duplicates: groups of equal or similar images in a set, found by their hashes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ constexpr int hash_distance(std::uint64_t a, std::uint64_t b) {
 
 /// Groups of duplicates. Two images belong together if their `pixels` are equal, or if their `hashes` differ in at most
 /// `distance` bits; so do images that are linked by others. A hash of 0 means that the image is uniform or has none:
-/// then only its pixels are compared. Each image gets the place of the first image of its group, which is its own place
-/// if it is the first, or alone. The search is exact, and takes about 60 bytes per image.
+/// then only its pixels are compared. Returns, for each image, the place of the first image of its group; it is the
+/// image's own place if it is the first, or alone. The search is exact, and takes about 60 bytes per image.
 ///
 /// Both lists have one element per image, up to 2^32 - 1; or `hashes` is empty, and only equal pixels are found. Throws
 /// InvalidArgument for lists of different lengths, and for a distance below 0 or over `most_distance`.

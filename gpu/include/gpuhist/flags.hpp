@@ -1,4 +1,4 @@
-/// Flags: what is unusual about an image, decided by a threshold for a number that was measured.
+/// Flags: unusual properties of an image. Each flag compares a measured number with a threshold.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ enum class Flag : std::uint8_t {
     near_duplicate
 };
 
-/// Side of the threshold on which values bear a flag.
+/// Side of the threshold on which a value gives an image the flag.
 enum class FlagSide : std::uint8_t {
     below,    ///< value < threshold
     above,    ///< value > threshold
@@ -42,7 +42,7 @@ enum class FlagSide : std::uint8_t {
 struct FlagTraits {
     Flag flag;
     const char* name;     ///< in flags.csv and in policies
-    FlagSide side;        ///< where values bear the flag
+    FlagSide side;        ///< side of the values that give the flag
     double threshold;     ///< default
     double least, most;   ///< bounds of thresholds
     const char* value;    ///< definition of the value, ASCII
@@ -86,7 +86,7 @@ constexpr const FlagTraits& traits_of(Flag flag) {
     return all_flags[static_cast<std::size_t>(flag)];
 }
 
-/// Thresholds of all flags. An absent one switches its flag off; that of a flag without threshold is 0.
+/// Thresholds of all flags. An absent threshold switches its flag off; flags without threshold have 0.
 class FlagThresholds {
   public:
     /// Makes the defaults.
@@ -119,24 +119,25 @@ struct FlagNumbers {
         gray;
 };
 
-/// Value of a flag that a single image has. Absent if it is undefined, and for duplicates, which are found elsewhere.
+/// Value from which a flag of a single image follows. Absent if it is undefined, and for duplicates, which need the
+/// whole set.
 std::optional<double> flag_value(Flag flag, const FlagNumbers& image);
 
-/// Whether a value bears a flag whose threshold is a number. Not for FlagSide::outside.
+/// Returns whether a value gives an image a flag. Not for FlagSide::outside.
 bool is_flagged(Flag flag, double value, double threshold);
 
-/// Sizes that are usual in a set: from q1 - f (q3 - q1) to q3 + f (q3 - q1), with the quartiles as `numpy.percentile`
+/// Usual sizes in a set: from q1 - f (q3 - q1) to q3 + f (q3 - q1), with the quartiles as `numpy.percentile`
 /// interpolates them.
 struct UsualSizes {
     double lowest = 0, highest = 0;
-    /// The bound that a size is beyond, if it is.
+    /// Returns the bound that a size is beyond; absent for a usual size.
     std::optional<double> broken_by(double size) const {
         if (size < lowest) return lowest;
         return size > highest ? std::optional(highest) : std::nullopt;
     }
 };
 
-/// Usual sizes among those of all images, which may come in any order. At least one.
+/// Usual sizes in a set with images of these sizes, at least one, in any order.
 UsualSizes usual_sizes(std::vector<double> sizes, double factor);
 
 }  // namespace gpuhist

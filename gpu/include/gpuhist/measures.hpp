@@ -35,15 +35,15 @@ struct MeasureTraits {
     const char* name;    ///< in requests
     bool reads_pixels;   ///< whether it needs the pixels; else it follows from the counts of luma or gray
     bool merges = true;  ///< whether findings of two images can be merged; else merged images have none
-    /// Percentiles in percent of luma or gray that it needs, of gray alone if it looks at the pixels; 0: none.
+    /// Percentiles in percent of luma or gray that it needs, of gray alone if it reads the pixels; 0: none.
     std::array<std::uint8_t, 7> percentiles{};
-    bool as_stored = false;  ///< it looks at all pixels as they are stored: excluded ones, and bands, too
+    bool as_stored = false;  ///< whether it reads all pixels as they are stored, excluded pixels and bands too
 };
 
 /// Table of all measures. The luma of a gray image is its samples. The neighborhood of a pixel is the 3 x 3 pixels
 /// around it. Pixels with an excluded or non-finite color are left out, together with all neighborhoods that contain
-/// them, and so are terms that overflow a double. Bands have no measures but the hash of their pixels. Images under 3 x
-/// 3 pixels have no measures of neighborhoods, and gray images have no colorfulness.
+/// them, and so are terms that overflow a double. Images with only bands have no measure but the hash of their pixels.
+/// Images under 3 x 3 pixels have no measures of neighborhoods, and gray images have no colorfulness.
 inline constexpr MeasureTraits all_measures[] = {
     {Measure::sharpness_laplacian, "sharpness_laplacian", true},
     {Measure::sharpness_tenengrad, "sharpness_tenengrad", true},
@@ -96,7 +96,7 @@ class Measures {
     constexpr void refer_to(double white) { white_ = white; }
     constexpr double white() const { return white_ > 0 ? white_ : 1; }
 
-    /// Measures of this set that look at valid pixels, or at all pixels as they are stored.
+    /// Measures of this set that read only valid pixels, or all pixels as they are stored.
     constexpr Measures of_pixels(bool as_stored = false) const {
         Measures some;
         some.longest_side_ = longest_side_;

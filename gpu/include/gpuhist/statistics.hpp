@@ -21,14 +21,14 @@ struct Percentile {
     }
 };
 
-/// Numbers that are asked for: percentiles, and robust numbers.
+/// Requested numbers: percentiles, and robust numbers.
 struct StatisticsRequest {
     StatisticsRequest(const Percentiles& list = {}, const std::optional<double>& sigma = {})
         : percentiles(list), clip_sigma(sigma) {}
 
     Percentiles percentiles;
-    /// Robust numbers are found if this is set, which is over 0: samples further than so many standard deviations from
-    /// the median are clipped.
+    /// If this is set, robust numbers are found: samples further than this many standard deviations from the median are
+    /// clipped. It must be over 0.
     std::optional<double> clip_sigma;
 
     friend bool operator==(const StatisticsRequest& a, const StatisticsRequest& b) {
@@ -36,7 +36,7 @@ struct StatisticsRequest {
     }
 };
 
-/// Sum of samples: of integers the whole number, of floats a double.
+/// Sum of samples: a whole number for integers, a double for floats.
 using SampleSum = std::variant<Int128, double>;
 
 /// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless the field says otherwise. All
@@ -81,8 +81,8 @@ struct Statistics : SampleCounts {
     // Robust numbers, if StatisticsRequest::clip_sigma asks for them. The values of f32 must have been counted. Of
     // weighted samples, medians are the weighted percentile 50, and fractions are those of the weight.
     std::optional<double> mad;  ///< median of |x − median|, not scaled
-    /// Mean and population std of the samples that clipping leaves: those outside of median ± clip_sigma · std are
-    /// taken out, and median and std found again, until none is outside.
+    /// Mean and population std of the samples that clipping leaves: samples outside of median ± clip_sigma · std are
+    /// taken out, and median and std are computed again, until no sample is outside.
     std::optional<double> clipped_mean, clipped_std;
     std::optional<double> clipped_share;  ///< fraction of the samples that clipping takes out
 
@@ -124,11 +124,10 @@ struct Statistics : SampleCounts {
     friend bool operator==(const Statistics& a, const Statistics& b) { return equal_fields(a, b); }
 };
 
-/// Rows of an analysis in `stats.csv`: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands
-/// stand before `all`, which there is where colors and bands are more than one. Without a luma histogram `luma` is left
-/// out. `values` are the tables of count_frequencies, if robust numbers of f32 are asked for: then mode and unique
-/// follow too. Throws InvalidArgument where an f32 analysis in full was not asked for these percentiles, and for a
-/// clip_sigma that is not over 0.
+/// Rows of an analysis in `stats.csv`: `gray`; or `red green blue luma all`, then `alpha` if there is one. Bands come
+/// before `all`, which exists if there are several colors and bands. Without a luma histogram, there is no row `luma`.
+/// `values` are the tables of count_frequencies, for robust numbers of f32; then mode and unique follow too. Throws
+/// InvalidArgument if a full f32 analysis was not asked for these percentiles, and for a clip_sigma that is not over 0.
 std::vector<Statistics> statistics(const Analysis& analysis, const StatisticsRequest& request = {},
                                    const std::vector<FrequencyTable>& values = {});
 

@@ -11,7 +11,7 @@
 
 namespace gpuhist::io {
 
-/// Images in the order of the rows of quality.csv. They take 32 bytes each, and their paths.
+/// Images in the order of the rows of quality.csv. Each takes 32 bytes, plus its path.
 class HashedImages {
   public:
     /// `similar` is the column of the hashes of similar images: dhash or phash.
@@ -20,7 +20,7 @@ class HashedImages {
     /// Adds the images of a directory of results. Throws IoError for a directory without results, results without
     /// hashes, and a damaged table.
     void add(const std::string& directory);
-    /// Adds an image of others.
+    /// Adds an image of another object.
     void add(const HashedImages& others, std::size_t image);
 
     std::size_t size() const { return pixels_.size(); }
@@ -29,7 +29,7 @@ class HashedImages {
         return std::string_view(paths_).substr(begin, path_ends_[image] - begin);
     }
     const std::vector<Hash128>& pixels() const { return pixels_; }
-    /// Hashes of similar images; 0 for uniform images, and images without.
+    /// Hashes that are similar for similar images; 0 for uniform images, and for images without a hash.
     const std::vector<std::uint64_t>& similar() const { return similar_; }
 
   private:

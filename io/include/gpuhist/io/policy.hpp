@@ -1,4 +1,4 @@
-/// Policies: which images get a flag, and the rules that a set of images must obey. Users write them as JSON files.
+/// Policies: thresholds of flags, and the rules that a set of images must obey. Users write them as JSON files.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ Policy read_policy(const std::filesystem::path& path);
 
 /// Policy to start from: all defaults, and rules against failed inputs, NaN and duplicates.
 Policy first_policy();
-/// Text of a policy, with every flag, in lines.
+/// Text of a policy, with every flag, in several lines.
 std::string policy_json(const Policy& policy);
 /// Text of a policy without rules, in one line. Equal thresholds give equal texts.
 std::string flags_json(const FlagThresholds& flags);
