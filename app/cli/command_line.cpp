@@ -162,7 +162,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     options.masks_of_file = !nodata.none;
     check(options, given);
     if (grammar.fail_fast) options.max_errors = 1;
-    if (given("--gpu")) options.engine = "cuda";
+    if (given("--gpu") || given("--gpus")) options.engine = "cuda";
 }
 
 void check_manifest(const ManifestOptions& options, const std::map<std::string, Source>& sources) {

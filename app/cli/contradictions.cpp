@@ -180,8 +180,11 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--range", "--bins"}, "--bins full is one bin per value of the type and takes no --range");
     if (given("--output") && !writes.any())
         throw Contradiction({"--output"}, "--output names a directory, but --write none writes nothing");
-    if (given("--gpu") && options.engine == "cpu")
-        throw Contradiction({"--gpu", "--engine"}, "--gpu can't be combined with --engine cpu");
+    for (const char* gpu : {"--gpu", "--gpus"})
+        if (given(gpu) && options.engine == "cpu")
+            throw Contradiction({gpu, "--engine"}, std::string(gpu) + " can't be combined with --engine cpu");
+    if (given("--gpu") && given("--gpus"))
+        throw Contradiction({"--gpu", "--gpus"}, "--gpu names one GPU, but --gpus names several: give one of them");
     if (given("--percentile-columns") && !writes.stats && !writes.plot && options.format == "none")
         throw Contradiction({"--percentile-columns"}, "--percentile-columns applies to stats, " + why);
     if (given("--white") && !writes.stats && options.format == "none")

@@ -352,6 +352,16 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
                             "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.", "NAME");
     add_number(app, "--gpu", options.engine_options.gpu, 0, 1023,
                "Number of the GPU in 'gpuhist devices' [0]\nImplies --engine cuda.");
+    add_text(
+        app, "--gpus",
+        [&](const std::string& text) {
+            options.gpus = parse_gpus(text);
+            options.all_gpus = options.gpus.empty();
+        },
+        "GPUs that share the work: all, or numbers as 0,2\nImplies --engine cuda. Images go to the GPU that has the "
+        "least "
+        "to do. If one fails, the others do its work.",
+        "LIST");
     add_choice(
         grammar, app, "--jpeg-on", options.jpeg_on,
         {{"auto", JpegOn::automatic}, {"cpu", JpegOn::cpu}, {"gpu", JpegOn::gpu}},

@@ -58,6 +58,19 @@ std::pair<double, double> parse_pair(const std::string& option, const std::strin
     return {values[0], values[1]};
 }
 
+std::vector<int> parse_gpus(const std::string& text) {
+    if (text == "all") return {};
+    std::vector<int> gpus;
+    for (const std::string& item : split(text)) {
+        const int gpu = parse_number<int>("--gpus", item, 0, 1023);
+        if (std::find(gpus.begin(), gpus.end(), gpu) != gpus.end())
+            throw CLI::ValidationError("--gpus", "GPU " + item + " is given twice");
+        gpus.push_back(gpu);
+    }
+    if (gpus.empty()) throw CLI::ValidationError("--gpus", "'" + text + "' is neither all nor a list of numbers");
+    return gpus;
+}
+
 Writes parse_writes(const std::string& text) {
     Writes writes;
     const auto items = split(text);

@@ -32,6 +32,8 @@ io::PlotRange parse_plot_range(const std::string& text);
 std::vector<io::PlotFormat> parse_plot_formats(const std::string& text);
 /// Bytes, with K, M, G or T for powers of 1024.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
+/// Numbers of GPUs: all, which is none here, or 0,2.
+std::vector<int> parse_gpus(const std::string& text);
 /// Value that stands for nodata in copies: a number, or nan.
 double parse_fill(const std::string& text);
 /// White of all images, over 0.

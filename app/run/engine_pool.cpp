@@ -27,7 +27,7 @@ std::pair<Trouble, std::string> trouble_of(const Task& task) {
     return {Trouble::none, ""};
 }
 
-void run_on(Engine& engine, const std::vector<Task*>& tasks) {
+void run_on(Engine& engine, int gpu, const std::vector<Task*>& tasks) {
     std::vector<Job> jobs;
     jobs.reserve(tasks.size());
     for (const Task* task : tasks) jobs.push_back(task->job);
@@ -35,6 +35,7 @@ void run_on(Engine& engine, const std::vector<Task*>& tasks) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         tasks[i]->job.error = std::move(jobs[i].error);
         tasks[i]->engine = engine.name();
+        tasks[i]->gpu = gpu;
     }
 }
 
@@ -56,15 +57,17 @@ void attempt(const std::vector<Task*>& tasks, Step step) {
 
 }  // namespace
 
-EnginePool::EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console,
-                       const GpuTerms& terms, int threads, bool cpu_too)
+EnginePool::EnginePool(std::string name, const EngineOptions& options, const std::vector<int>& gpus, EngineFactory make,
+                       Console& console, const GpuTerms& terms, int threads, bool cpu_too)
     : name_(std::move(name)),
       options_(options),
       make_(std::move(make)),
       console_(console),
       threads_(threads),
       choice_(terms, threads),
-      lanes_(cpu_too ? std::max(gpu_lanes, threads) : gpu_lanes) {}
+      cpu_too_(cpu_too) {
+    for (const int gpu : gpus) gpus_.push_back({gpu, cpu_too ? std::max(gpu_lanes, threads) : gpu_lanes});
+}
 
 EnginePool::~EnginePool() {
     if (maker_.joinable()) maker_.join();
@@ -73,12 +76,13 @@ EnginePool::~EnginePool() {
 void EnginePool::start() {
     std::unique_lock lock(mutex_);
     if (started_) return;
-    std::unique_ptr<Engine> engine = make_(automatic() ? "cpu" : name_, name_ == "cuda" ? lane_options() : options_);
+    std::unique_ptr<Engine> engine =
+        make_(automatic() ? "cpu" : name_, name_ == "cuda" ? lane_options(gpus_.front()) : options_);
     started_ = true;
     begin_ = Clock::now();
     if (engine->name() == "cuda") {
-        gpu_.push_back(std::move(engine));
-        made_ = 1;
+        gpus_.front().idle.push_back(std::move(engine));
+        gpus_.front().made = 1;
         on_gpu_ = true;
         return;
     }
@@ -101,7 +105,7 @@ void EnginePool::begin_gpu() {
     std::unique_ptr<Engine> engine;
     std::string why;
     try {
-        engine = make_("cuda", lane_options());
+        engine = make_("cuda", lane_options(gpus_.front()));
     } catch (const EngineUnavailable& error) {
         if (!gpus().empty()) why = error.what();
     } catch (const std::exception& error) {
@@ -110,8 +114,8 @@ void EnginePool::begin_gpu() {
     if (!why.empty()) console_.note("using the CPU, although there is a GPU: " + why);
     if (!engine) return;
     const std::lock_guard lock(mutex_);
-    gpu_.push_back(std::move(engine));
-    made_ = 1;
+    gpus_.front().idle.push_back(std::move(engine));
+    gpus_.front().made = 1;
     warm_ = Clock::now() +
             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(choice_.terms().start_seconds));
     on_gpu_ = true;
@@ -154,9 +158,9 @@ void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     attempt(all, [&] {
         start();
         if (on_gpu_ && is_small(tasks.front().job.image)) return share_lane(tasks, alone, clock);
-        const Lease engine = take(alone);
+        const Lease engine = take(alone, tasks.front().gpu);
         clock.enter(Stage::analyze);
-        run_on(*engine, all);
+        run_on(*engine, engine.gpu(), all);
     });
     if (automatic()) {
         // One that is alone keeps all threads, unless it is too small to share.
@@ -190,55 +194,57 @@ bool EnginePool::does_without_gpu(const CudaError& error) {
 
 /// A lane that becomes free takes all that wait by then, whosever they are.
 void EnginePool::share_lane(std::vector<Task>& tasks, bool alone, StageClock& clock) {
-    Request mine{&tasks};
+    Request mine{&tasks, tasks.front().gpu};
     std::unique_lock lock(mutex_);
     waiting_.push_back(&mine);
     for (;;) {
-        changed_.wait(lock, [&] { return mine.done || (!mine.taken && (!on_gpu_ || lane_is_free())); });
+        changed_.wait(lock, [&] {
+            return mine.done || (!mine.taken && (!on_gpu_ || !may_come(mine.gpu) || free_gpu(mine.gpu)));
+        });
         if (mine.done) return;
-        if (!on_gpu_) {
+        if (!on_gpu_ || !may_come(mine.gpu)) {
             std::erase(waiting_, &mine);
             lock.unlock();
             const Lease engine = take_cpu(alone);
             clock.enter(Stage::analyze);
-            return run_on(*engine, pointers(tasks));
+            return run_on(*engine, any_gpu, pointers(tasks));
         }
-        std::unique_ptr<Engine> engine;
+        std::optional<Lease> lane;
         try {
-            engine = take_lane(lock);
+            if (auto one = take_lane(lock, *free_gpu(mine.gpu))) lane.emplace(std::move(*one));
         } catch (...) {
             if (mine.taken) continue;  // by a lane that is gone since
             std::erase(waiting_, &mine);
             throw;
         }
-        if (!engine) continue;
-        const std::vector<Request*> requests = take_requests();
+        if (!lane) continue;
+        const std::vector<Request*> requests = take_requests(lane->gpu());
         lock.unlock();
-        {
-            const Lease lane(*this, std::move(engine), Use::lane);
-            clock.enter(Stage::analyze);
-            std::vector<Task*> all;
-            for (const Request* request : requests)
-                for (Task& task : *request->tasks) all.push_back(&task);
-            attempt(all, [&] { run_on(*lane, all); });
-            clock.enter(Stage::engine);
-        }
+        clock.enter(Stage::analyze);
+        std::vector<Task*> all;
+        for (const Request* request : requests)
+            for (Task& task : *request->tasks) all.push_back(&task);
+        attempt(all, [&] { run_on(**lane, lane->gpu(), all); });
+        clock.enter(Stage::engine);
+        lane.reset();
         lock.lock();
         for (Request* request : requests) request->done = true;
         changed_.notify_all();
     }
 }
 
-/// Requests that wait, as many as a launch takes.
-std::vector<EnginePool::Request*> EnginePool::take_requests() {
+/// Requests that wait and that a GPU may do, as many as a launch takes.
+std::vector<EnginePool::Request*> EnginePool::take_requests(int gpu) {
     std::size_t images = 0;
-    auto end = waiting_.begin();
-    for (; end != waiting_.end() && images < static_cast<std::size_t>(StreamAnalyzer::list_images); ++end) {
-        (*end)->taken = true;
-        images += (*end)->tasks->size();
+    std::vector<Request*> requests, others;
+    for (Request* request : waiting_) {
+        const bool takes = images < static_cast<std::size_t>(StreamAnalyzer::list_images) &&
+                           (request->gpu == any_gpu || request->gpu == gpu);
+        (takes ? requests : others).push_back(request);
+        request->taken = request->taken || takes;
+        if (takes) images += request->tasks->size();
     }
-    std::vector<Request*> requests(waiting_.begin(), end);
-    waiting_.erase(waiting_.begin(), end);
+    waiting_ = std::move(others);
     return requests;
 }
 
@@ -248,16 +254,41 @@ void EnginePool::try_again(Task& task, bool alone, StageClock& clock) {
         attempt({&task}, [&] {
             const Lease engine = take_one();
             clock.enter(Stage::analyze);
-            run_on(*engine, {&task});
+            run_on(*engine, engine.gpu(), {&task});
         });
     };
+    const bool in_device_memory = task.job.image.memory == Memory::device;
     // Maybe it lacks only the memory that others use there.
-    if (trouble_of(task).first == Trouble::memory) once_more([&] { return take_whole_gpu(); });
+    if (trouble_of(task).first == Trouble::memory)
+        once_more([&, gpu = task.gpu] { return take_whole_gpu(in_device_memory ? gpu : any_gpu); });
+    for (;;) {  // another GPU may do it
+        const auto [trouble, why] = trouble_of(task);
+        if (trouble != Trouble::gpu || !does_without(task.gpu, why)) break;
+        if (in_device_memory) return;
+        once_more([&] { return take(alone); });
+    }
     const auto [trouble, why] = trouble_of(task);
     if (trouble == Trouble::none || !automatic()) return;
     if (trouble == Trouble::memory) pass_over_gpu(why);
     if (trouble == Trouble::gpu) abandon_gpu(why);
     once_more([&] { return take_cpu(alone); });
+}
+
+/// Leaves a GPU that failed to the others. Returns false if there are no others. Says why, once.
+bool EnginePool::does_without(int gpu, const std::string& why) {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto working = std::count_if(gpus_.begin(), gpus_.end(), [](const Gpu& of) { return !of.failed; });
+        const auto at = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& of) { return of.number == gpu; });
+        if (at == gpus_.end() || working < 2) return at != gpus_.end() && at->failed && working > 0;
+        if (at->failed) return true;
+        at->failed = true;
+        at->made -= static_cast<int>(at->idle.size());
+        at->idle.clear();
+        changed_.notify_all();
+    }
+    console_.note("GPU " + std::to_string(gpu) + " is not used any more: " + why);
+    return true;
 }
 
 /// Says once that single images are too large for the GPU.
@@ -278,66 +309,96 @@ void EnginePool::abandon_gpu(const std::string& why) {
 bool EnginePool::leave_gpu() {
     const std::lock_guard lock(mutex_);
     if (!on_gpu_.exchange(false)) return false;
-    made_ -= static_cast<int>(gpu_.size());
-    gpu_.clear();
+    for (Gpu& gpu : gpus_) {
+        gpu.made -= static_cast<int>(gpu.idle.size());
+        gpu.idle.clear();
+    }
     changed_.notify_all();
     return true;
 }
 
 // ------------------------------------------------------------------------------------------------------ leases
 
-bool EnginePool::lane_is_free() const {
-    return !exclusive_ && (!gpu_.empty() || made_ < lanes_);
+/// Returns whether a GPU, or any, may still do work.
+bool EnginePool::may_come(int gpu) const {
+    return std::any_of(gpus_.begin(), gpus_.end(),
+                       [&](const Gpu& of) { return !of.failed && (gpu == any_gpu || of.number == gpu); });
 }
 
-/// An idle lane, or a new one; null if none could be made, but others exist. The lock is open while a lane is made.
-/// Throws as make_engine if there is none at all.
-std::unique_ptr<Engine> EnginePool::take_lane(std::unique_lock<std::mutex>& lock) {
-    if (!gpu_.empty()) {
-        auto engine = std::move(gpu_.back());
-        gpu_.pop_back();
-        return engine;
+/// The GPU that has the least to do, and a lane for more; null if there is none.
+EnginePool::Gpu* EnginePool::free_gpu(int gpu) {
+    Gpu* found = nullptr;
+    if (exclusive_) return nullptr;
+    for (Gpu& one : gpus_)
+        if (one.free() && (gpu == any_gpu || one.number == gpu) && (!found || one.busy() < found->busy())) found = &one;
+    return found;
+}
+
+/// An idle lane of a GPU, or a new one; none if none could be made, but others exist. The lock is open while a lane is
+/// made. Throws as make_engine if there is none at all.
+std::optional<EnginePool::Lease> EnginePool::take_lane(std::unique_lock<std::mutex>& lock, Gpu& gpu) {
+    if (!gpu.idle.empty()) {
+        auto engine = std::move(gpu.idle.back());
+        gpu.idle.pop_back();
+        return Lease(*this, std::move(engine), Use::lane, &gpu);
     }
-    ++made_;
+    ++gpu.made;
     lock.unlock();
     std::unique_ptr<Engine> engine;
     std::exception_ptr failure;
+    std::string why;
     try {
-        engine = make_("cuda", lane_options());
-    } catch (...) {
+        engine = make_("cuda", lane_options(gpu));
+    } catch (const std::exception& error) {
         failure = std::current_exception();
+        why = error.what();
     }
+    if (failure && gpus_.size() > 1)
+        console_.note("GPU " + std::to_string(gpu.number) + " has no more engines: " + why);
     lock.lock();
-    if (engine) return engine;
+    if (engine) return Lease(*this, std::move(engine), Use::lane, &gpu);
     changed_.notify_all();
-    if (--made_ == 0) std::rethrow_exception(failure);
-    lanes_ = made_;
-    return nullptr;
+    --gpu.made;
+    gpu.lanes = gpu.made;
+    if (gpu.made > 0) return std::nullopt;
+    const bool others =
+        std::any_of(gpus_.begin(), gpus_.end(), [&](const Gpu& of) { return &of != &gpu && !of.failed; });
+    if (!others) std::rethrow_exception(failure);
+    gpu.failed = true;
+    return std::nullopt;
 }
 
-/// Waits for an engine.
-EnginePool::Lease EnginePool::take(bool alone) {
+/// Waits for an engine. If a GPU is wanted that failed, it is one of the CPU.
+EnginePool::Lease EnginePool::take(bool alone, int gpu) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait(lock, [&] { return !on_gpu_ || lane_is_free(); });
-        if (!on_gpu_) {
+        changed_.wait(lock, [&] { return !on_gpu_ || !may_come(gpu) || free_gpu(gpu); });
+        if (!on_gpu_ || !may_come(gpu)) {
             lock.unlock();
             return take_cpu(alone);
         }
-        if (auto engine = take_lane(lock)) return Lease(*this, std::move(engine), Use::lane);
+        if (auto lane = take_lane(lock, *free_gpu(gpu))) return std::move(*lane);
     }
 }
 
-/// An engine on the GPU after all others there have given their memory back.
-EnginePool::Lease EnginePool::take_whole_gpu() {
+/// An engine on a GPU after all others have given their memory back.
+EnginePool::Lease EnginePool::take_whole_gpu(int gpu) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !exclusive_; });
     exclusive_ = true;
-    changed_.wait(lock, [&] { return static_cast<int>(gpu_.size()) == made_; });
-    gpu_.clear();
-    made_ = 0;
+    changed_.wait(
+        lock, [&] { return std::all_of(gpus_.begin(), gpus_.end(), [](const Gpu& of) { return of.busy() == 0; }); });
+    for (Gpu& one : gpus_) {
+        one.idle.clear();
+        one.made = 0;
+    }
     try {
-        if (on_gpu_) return Lease(*this, make_("cuda", options_), Use::whole_gpu);
+        for (Gpu& one : gpus_)
+            if (on_gpu_ && !one.failed && (gpu == any_gpu || one.number == gpu)) {
+                EngineOptions of = options_;
+                of.gpu = one.number;
+                return Lease(*this, make_("cuda", of), Use::whole_gpu, &one);
+            }
     } catch (...) {
         exclusive_ = false;
         changed_.notify_all();
@@ -367,14 +428,14 @@ EnginePool::Lease EnginePool::take_cpu(bool alone) {
     return Lease(*this, engine ? std::move(engine) : make_("cpu", single), Use::narrow);
 }
 
-void EnginePool::give_back(std::unique_ptr<Engine> engine, Use use) {
+void EnginePool::give_back(std::unique_ptr<Engine> engine, Use use, Gpu* gpu) {
     const std::lock_guard lock(mutex_);
     switch (use) {
         case Use::lane:
-            if (on_gpu_)
-                gpu_.push_back(std::move(engine));
+            if (on_gpu_ && !gpu->failed)
+                gpu->idle.push_back(std::move(engine));
             else
-                --made_;
+                --gpu->made;
             break;
         case Use::whole_gpu:
             engine.reset();  // the memory that it needed would be the others' want

@@ -113,11 +113,12 @@ void Measurer::Images::decode() {
     if (left.empty()) return;
     clock_.enter(Stage::decode);
     std::optional<Failure> end;
+    int gpu = any_gpu;
     try {
-        decode_on_gpu(left);
+        decode_on_gpu(left, gpu);
     } catch (const OutOfMemory&) {  // smaller images may still fit
     } catch (const Error& error) {
-        if (!measurer_.jpegs_.does_without(error)) end = Failure{"engine", error.what()};
+        if (!measurer_.jpegs_.does_without(gpu, error)) end = Failure{"engine", error.what()};
     }
     for (Image* image : left) {
         Outcome& outcome = *image->outcome;
@@ -135,12 +136,13 @@ void Measurer::Images::decode() {
     }
 }
 
-/// Decodes images on the GPU, as far as it can. If nothing else needs their pixels, they are measured there. Nothing
-/// here may wait for memory of the run.
-void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left) {
+/// Decodes images on a GPU, as far as it can. If nothing else needs their pixels, they are measured there. Nothing here
+/// may wait for memory of the run.
+void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left, int& gpu) {
     std::vector<JpegFile> files;
     for (const Image* image : left) files.push_back({image->file.encoded.data(), image->file.encoded.size()});
     const JpegPool::Lease lane = measurer_.jpegs_.take();
+    gpu = lane.gpu();
     const auto begun = std::chrono::steady_clock::now();
     const std::vector<JpegImage> decoded = lane->decode(files);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
@@ -155,6 +157,7 @@ void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left) {
             attempt(*image.outcome, [&] {
                 tasks.push_back(measurer_.task_of(image));
                 tasks.back().job.image = from;
+                tasks.back().gpu = gpu;
                 measured.push_back(&image);
             });
             continue;

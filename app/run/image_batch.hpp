@@ -26,7 +26,7 @@ class Measurer::Images {
 
   private:
     void decode();
-    void decode_on_gpu(const std::vector<Image*>& left);
+    void decode_on_gpu(const std::vector<Image*>& left, int& gpu);
     void analyze();
     void took(Image& image, const Task& task);
     void count_values_of(Image& image);

@@ -70,7 +70,7 @@ void Measurer::reuse_memory(std::size_t bytes) {
 
 void Measurer::measure(Batch& batch) {
     ++in_flight_;
-    if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.engine_options.gpu);
+    if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.gpus_used().front());
     StageTimes times;
     {
         StageClock clock(times, Stage::read);

@@ -32,52 +32,65 @@ class JpegLane {
 using JpegFactory = std::function<std::unique_ptr<JpegLane>(int gpu)>;
 std::unique_ptr<JpegLane> make_jpeg_lane(int gpu);
 
-/// Decoders on a GPU, each with a stream of its own, so that files are staged while others are decoded. `automatic`
-/// uses them while the engine of the run is on the GPU; if they fail, the CPU decodes.
+/// Decoders on GPUs, each with a stream of its own, so that files are staged while others are decoded. Files go to the
+/// GPU that has the fewest. `automatic` uses the GPUs while the engine of the run is there; if all fail, the CPU
+/// decodes.
 class JpegPool {
+    static constexpr int most_lanes = 8;
+
   public:
-    JpegPool(JpegOn on, int gpu, JpegFactory make, EnginePool& engines, Console& console)
-        : on_(on), gpu_(gpu), make_(std::move(make)), engines_(engines), console_(console) {}
+    JpegPool(JpegOn on, const std::vector<int>& gpus, JpegFactory make, EnginePool& engines, Console& console);
 
     /// Tells whether JPEGs are decoded there at present.
     bool works() const { return on_ == JpegOn::gpu || (on_ == JpegOn::automatic && !left_ && engines_.on_gpu()); }
 
+    /// Decoders on a GPU. Those that are not idle are lent.
+    struct Gpu {
+        int number;
+        int lanes = most_lanes;  ///< the most
+        int made = 0;            ///< those there are
+        bool failed = false;
+        std::vector<std::unique_ptr<JpegLane>> idle{};
+
+        int busy() const { return made - static_cast<int>(idle.size()); }
+    };
+
     /// Decoder that is the holder's until this goes out of scope.
     class Lease {
       public:
-        Lease(JpegPool& pool, std::unique_ptr<JpegLane> lane) : pool_(&pool), lane_(std::move(lane)) {}
+        Lease(JpegPool& pool, std::unique_ptr<JpegLane> lane, Gpu& gpu)
+            : pool_(&pool), lane_(std::move(lane)), gpu_(&gpu) {}
         Lease(Lease&&) noexcept = default;
         Lease& operator=(Lease&&) = delete;
         ~Lease() {
-            if (lane_) pool_->give_back(std::move(lane_));
+            if (lane_) pool_->give_back(std::move(lane_), *gpu_);
         }
         JpegLane* operator->() const { return lane_.get(); }
+        int gpu() const { return gpu_->number; }
 
       private:
         JpegPool* pool_;
         std::unique_ptr<JpegLane> lane_;
+        Gpu* gpu_;
     };
 
-    /// Waits for a decoder. The holder must not wait for memory of the run. Throws as the factory.
+    /// Waits for a decoder. The holder must not wait for memory of the run. Throws as the factory, if no GPU has any.
     Lease take();
-    /// Takes note that decoding there failed. Returns whether the CPU decodes from now on: the choice is ours.
-    bool does_without(const Error& error);
+    /// Takes note that decoding failed on a GPU, or on all. Returns whether other GPUs or the CPU decode from now on.
+    bool does_without(int gpu, const Error& error);
 
   private:
-    static constexpr int most_lanes = 8;
-
-    void give_back(std::unique_ptr<JpegLane> lane);
+    Gpu* free_gpu();
+    void give_back(std::unique_ptr<JpegLane> lane, Gpu& gpu);
 
     const JpegOn on_;
-    const int gpu_;
     const JpegFactory make_;
     EnginePool& engines_;
     Console& console_;
     std::atomic<bool> left_{false};
     std::mutex mutex_;
     std::condition_variable changed_;
-    int lanes_ = most_lanes, made_ = 0;  ///< the most, and those there are: idle or lent
-    std::vector<std::unique_ptr<JpegLane>> idle_;
+    std::vector<Gpu> gpus_;
 };
 
 }  // namespace gpuhist::app

@@ -52,7 +52,9 @@ struct Options : ImageRequest {
     io::PlotRequest plots;              ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";
     EngineOptions engine_options;
-    GpuTerms gpu_terms;  ///< on which `auto` takes the GPU
+    std::vector<int> gpus;  ///< numbers of those that share the work; none: the one of engine_options
+    bool all_gpus = false;  ///< all of the machine share the work
+    GpuTerms gpu_terms;     ///< on which `auto` takes the GPU
     JpegOn jpeg_on = JpegOn::automatic;
     io::DecodeOptions decode;
     std::uint64_t max_pixels_in_strips = io::Strips{}.max_pixels;  ///< of images that are read so
@@ -73,6 +75,7 @@ struct Options : ImageRequest {
     std::optional<io::ShardId> shard;
     double checkpoint_seconds = 5;  ///< how much work an interruption may cost
 
+    std::vector<int> gpus_used() const { return gpus.empty() ? std::vector{engine_options.gpu} : gpus; }
     Writes writes_of(const Input& input) const {
         if (write) return *write;
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};

@@ -129,9 +129,9 @@ class Run {
           single_(inputs_->single() && !options.shard),
           shard_(options.inputs.shard),
           threads_(threads_of(options)),
-          engines_(options.engine, options.engine_options, make, console_, options.gpu_terms, threads_,
-                   !single_ && !options.measures.of_pixels().empty()),
-          jpegs_(options.jpeg_on, options.engine_options.gpu, make_jpegs, engines_, console),
+          engines_(options.engine, options.engine_options, options.gpus_used(), make, console_, options.gpu_terms,
+                   threads_, !single_ && !options.measures.of_pixels().empty()),
+          jpegs_(options.jpeg_on, options.gpus_used(), make_jpegs, engines_, console),
           memory_(options.memory),
           budget_(memory_),
           sinks_(make_sinks(options)),
@@ -566,6 +566,8 @@ int Run::execute() {
 int run(const Options& given, RunSummary* summary, const EngineFactory& make, const JpegFactory& make_jpegs) {
     Options options = given;
     if (options.memory == 0) options.memory = available_memory() / 4;
+    if (options.all_gpus)
+        for (const GpuInfo& gpu : gpus()) options.gpus.push_back(gpu.index);
     options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
     // More threads than processors would be complained about by the library that makes them.
     if (const int threads = options.engine_options.threads; threads > 0)
