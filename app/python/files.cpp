@@ -64,9 +64,11 @@ class Files::Run final : public Halting {
           inputs_(std::make_shared<app::InputList>(options_.inputs, options_.output)),
           single_(inputs_->single()),
           stream_(inputs_, [](const std::string&) {}),
-          engines_(options_.engine, options_.engine_options, make_engine, console_, options_.gpu_terms, threads_),
+          engines_(options_.engine, options_.engine_options, options_.gpus_used(), make_engine, console_,
+                   options_.gpu_terms, threads_, !single_ && !options_.measures.of_pixels().empty()),
+          jpegs_(options_.jpeg_on, options_.gpus_used(), app::make_jpeg_lane, engines_, console_),
           budget_(memory_),
-          measurer_(options_, output_, engines_, budget_, sinks_, times_, single_, threads_) {
+          measurer_(options_, output_, engines_, jpegs_, budget_, sinks_, times_, single_, threads_) {
         measurer_.keep_analyses(asked.detail == AskedDetail::brief ? Detail::brief : Detail::full,
                                 asked.detail == AskedDetail::values);
         if (!single_) measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
@@ -254,6 +256,7 @@ class Files::Run final : public Halting {
     const bool single_;
     app::InputStream stream_;
     app::EnginePool engines_;
+    app::JpegPool jpegs_;
     app::MemoryBudget budget_;
     const app::Sinks sinks_;
     app::StageTimes times_;

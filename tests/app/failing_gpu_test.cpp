@@ -502,7 +502,7 @@ TEST_F(FailingGpu, ThatIsSlowerGivesTheRestBack) {
         }
     };
     EnginePool pool(
-        "auto", {.threads = 1},
+        "auto", {.threads = 1}, {0},
         [&](std::string_view name, const EngineOptions& engine_options) -> std::unique_ptr<Engine> {
             if (name == "cpu") return std::make_unique<WatchedCpu>(gpu, engine_options);
             return std::make_unique<FailingEngine>(gpu);

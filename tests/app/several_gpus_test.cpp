@@ -105,7 +105,7 @@ class SeveralGpus : public testing::Test {
     /// Bytes of all copies.
     std::string copies() const {
         std::vector<fs::path> paths;
-        for (const auto& entry : fs::directory_iterator(root_ / "out"))
+        for (const auto& entry : fs::recursive_directory_iterator(root_ / "out"))
             if (entry.path().extension() == ".png") paths.push_back(entry.path());
         std::sort(paths.begin(), paths.end());
         std::string all;
