@@ -2,6 +2,7 @@
 //
 // Environment: GPUHIST_PROGRAM, the program.
 #include "support/directory.hpp"
+#include "support/exr_files.hpp"
 
 namespace {
 
@@ -141,7 +142,9 @@ TEST_F(Gate, MeasuresOfTheSetAreBounded) {
     EXPECT_EQ(single.code, data_refused);
     EXPECT_EQ(single.err, "gpuhist: one/dataset.csv: is missing: a run over one image writes no numbers of a set\n");
     // Bands have no measure that is a number.
-    for (int i = 0; i < 2; ++i) save("bands/" + std::to_string(i) + ".tiff", cv::Mat(5, 5, CV_8UC2, cv::Scalar(i, 2)));
+    fs::create_directory(at("bands"));
+    for (const char* name : {"bands/a.exr", "bands/b.exr"})
+        write_text(at(name), exr_files::exr({{"depth", 1000}, {"mask", 1}}));
     ASSERT_EQ(run({"bands", "-q", "--quality", "-o", "out", "--force"}).code, all_done);
     policy(R"({"gate": {"quality": {"noise": {"max": [null, 3]}}}})");
     EXPECT_EQ(gate().out, "broken  max of noise: no image has this number\ngate  1 of 1 rule broken\n");
