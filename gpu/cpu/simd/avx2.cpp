@@ -239,12 +239,33 @@ GPUHIST_AVX2 int swap_colors(const std::byte* from, int pixels, int channels, in
                                              : i);  // bytes behind the last whole pixel are written again
     }
     const __m128i shuffle = _mm_load_si128(reinterpret_cast<const __m128i*>(at));
+    const int step = together * pixel_bytes, bytes = pixels * pixel_bytes;
+    const auto swap = [&](int at_byte) __attribute__((target("avx2,popcnt"), always_inline)) {
+        const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at_byte));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at_byte), _mm_shuffle_epi8(some, shuffle));
+    };
+    int done = 0;
+    for (; done + 3 * step + 16 <= bytes; done += 4 * step)
+        for (int k = 0; k < 4; ++k) swap(done + k * step);
+    for (; done + 16 <= bytes; done += step) swap(done);
+    return done / pixel_bytes;
+}
+
+GPUHIST_AVX2 std::uint32_t sum(const std::int16_t* words, int count) {
+    const __m256i one = _mm256_set1_epi16(1);
+    __m256i first = _mm256_setzero_si256(), second = first;
     int i = 0;
-    for (; (pixels - i) * pixel_bytes >= 16; i += together) {
-        const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * pixel_bytes));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * pixel_bytes), _mm_shuffle_epi8(some, shuffle));
+    for (; i + 32 <= count; i += 32) {
+        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
+        second = _mm256_add_epi32(second, _mm256_madd_epi16(words_at(words + i + 16), one));
     }
-    return i;
+    if (i + 16 <= count) {
+        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
+        i += 16;
+    }
+    auto total = static_cast<std::uint32_t>(sum_of(_mm256_add_epi32(first, second)));
+    for (; i < count; ++i) total += static_cast<std::uint32_t>(words[i]);
+    return total;
 }
 
 GPUHIST_AVX2 ColorSums colors(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order) {
@@ -390,6 +411,9 @@ int in_windows(const std::uint32_t*, int, const KeyWindows&, std::uint64_t*, std
     return 0;
 }
 int select(const std::uint32_t*, int, int, const std::uint32_t*, int, std::uint32_t*) {
+    return 0;
+}
+std::uint32_t sum(const std::int16_t*, int) {
     return 0;
 }
 int swap_colors(const std::byte*, int, int, int, std::byte*) {

@@ -64,6 +64,9 @@ int in_windows(const std::uint32_t* keys, int count, const KeyWindows& windows, 
 int select(const std::uint32_t* keys, int count, int shift, const std::uint32_t* wanted, int numbers,
            std::uint32_t* out);
 
+/// Sum of words without a sign below 2^15, up to 2^16 of them.
+std::uint32_t sum(const std::int16_t* words, int count);
+
 /// Copies the first of `pixels` interleaved ones of 3 or 4 samples of 1 or 2 bytes, with their first and third sample
 /// swapped. Returns how many they are: all but fewer than 6.
 int swap_colors(const std::byte* from, int pixels, int channels, int sample_bytes, std::byte* to);
