@@ -46,7 +46,8 @@ ColorSums colors(const std::uint8_t* samples, int pixels, int channels, ChannelO
 /// 241 R^2 + 691 G^2 + 68 B^2 of the first pixels. Returns how many they are: a multiple of 8, all but fewer than 10.
 int brightness_keys(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, std::uint32_t* out);
 
-/// Windows of the highest 16 bits of keys of 26, ascending and apart. Those from `numbers` on contain nothing.
+/// Windows of the highest 16 bits of keys of 26, up to 1000 * 255^2, ascending and apart. Those from `numbers` on
+/// contain nothing.
 struct KeyWindows {
     static constexpr int most = 7, shift = 10;
     int numbers = 0;
