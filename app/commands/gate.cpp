@@ -68,8 +68,11 @@ class ResultsThere {
     }
     io::CsvRows open(ColumnFile table) const {
         const std::string path = path_of(table);
-        if (table == ColumnFile::quality && !has(table))
-            throw IoError(path + ": is missing: run gpuhist with --quality");
+        if (!has(table) && table != ColumnFile::stats) {
+            const bool of_set = traits_of(table).subject == TableSubject::set;
+            throw IoError(path + ": is missing: " +
+                          (of_set ? "a run over one image writes no numbers of a set" : "run gpuhist with --quality"));
+        }
         return io::CsvRows(path);
     }
     ImageTables images() const {
@@ -90,7 +93,8 @@ class Gate {
         if (std::any_of(policy_.gate.flagged.begin(), policy_.gate.flagged.end(),
                         [](const auto& share) { return !!share; }))
             check_flags();
-        for (const io::GateRules::Interval& one : policy_.gate.dataset) check_interval(one);
+        for (const io::GateRules::Interval& one : policy_.gate.dataset) check_dataset(one);
+        for (const io::GateRules::Interval& one : policy_.gate.quality) check_quality(one);
         if (policy_.gate.leaks) check_leaks();
         return std::move(results_);
     }
@@ -176,30 +180,65 @@ class Gate {
         }
     }
 
-    void check_interval(const io::GateRules::Interval& rule) {
-        const std::string what = rule.column + " of " + rule.channel;
-        const std::string range = !rule.highest  ? shown(*rule.lowest) + " or more"
-                                  : !rule.lowest ? shown(*rule.highest) + " or less"
-                                                 : shown(*rule.lowest) + " to " + shown(*rule.highest);
-        GateResult& result = add(what + ": " + range);
-        const std::string path = there_.path_of(ColumnFile::dataset);
+    static std::string range_text(const io::GateRules::Interval& rule) {
+        if (!rule.highest) return shown(*rule.lowest) + " or more";
+        if (!rule.lowest) return shown(*rule.highest) + " or less";
+        return shown(*rule.lowest) + " to " + shown(*rule.highest);
+    }
+
+    /// Checks the numbers that a rule is about: one per depth of the images.
+    class Numbers {
+      public:
+        explicit Numbers(const io::GateRules::Interval& rule) : rule_(rule) {}
+
+        void add(const std::optional<double>& value, std::string_view depth) {
+            any_ = true;
+            if (value && rule_.contains(*value)) return;
+            outside_ += (outside_.empty() ? "" : ", ") + (value ? shown(*value) : "undefined") + " in " +
+                        std::string(depth) + " images";
+        }
+        /// Breaks the rule if a number is outside, or if there is none. `what` names the number, `none` says why there
+        /// is none.
+        void end(const std::string& what, const char* none, const std::string& table, GateResult& result) const {
+            if (any_ && outside_.empty()) return;
+            result.broken = what + (any_ ? " is " + outside_ + ", not " + range_text(rule_) : none);
+            result.add(table, "", *result.broken);
+        }
+
+      private:
+        const io::GateRules::Interval& rule_;
+        bool any_ = false;
+        std::string outside_;
+    };
+
+    void check_dataset(const io::GateRules::Interval& rule) {
+        const std::string what = rule.column + " of " + rule.of;
+        GateResult& result = add(what + ": " + range_text(rule));
         io::CsvRows rows = there_.open(ColumnFile::dataset);
         const std::size_t group = rows.column("group"), channel = rows.column("channel"), depth = rows.column("depth"),
                           column = rows.column(rule.column);
-        bool any = false;
-        std::string outside;  // in images of several depths
-        while (rows.next()) {
-            if (!rows.text(group).empty() || rows.text(channel) != rule.channel) continue;
-            any = true;
-            const auto value = rows.number(column);
-            if (value && (!rule.lowest || *value >= *rule.lowest) && (!rule.highest || *value <= *rule.highest))
-                continue;
-            outside += (outside.empty() ? "" : ", ") + (value ? shown(*value) : "undefined") + " in " +
-                       std::string(rows.text(depth)) + " images";
+        Numbers numbers(rule);
+        while (rows.next())
+            if (rows.text(group).empty() && rows.text(channel) == rule.of)
+                numbers.add(rows.number(column), rows.text(depth));
+        numbers.end(what, ": the set has no such channel", there_.path_of(ColumnFile::dataset), result);
+    }
+
+    void check_quality(const io::GateRules::Interval& rule) {
+        const std::string what = rule.of + " of " + rule.column;
+        GateResult& result = add(what + ": " + range_text(rule));
+        static_cast<void>(there_.open(ColumnFile::quality));  // says what is missing
+        static_cast<void>(there_.open(ColumnFile::dataset));
+        Numbers numbers(rule);
+        if (there_.has(ColumnFile::set_quality)) {  // else no image has any number
+            io::CsvRows rows = there_.open(ColumnFile::set_quality);
+            const std::size_t group = rows.column("group"), depth = rows.column("depth"),
+                              measure = rows.column("measure"), column = rows.column("measure_" + rule.of);
+            while (rows.next())
+                if (rows.text(group).empty() && rows.text(measure) == rule.column)
+                    numbers.add(rows.number(column), rows.text(depth));
         }
-        if (any && outside.empty()) return;
-        result.broken = what + (any ? " is " + outside + ", not " + range : ": the set has no such channel");
-        result.add(path, "", *result.broken);
+        numbers.end(what, ": no image has this number", there_.path_of(ColumnFile::set_quality), result);
     }
 
     /// The set that an image is in: the first directory of its path that has the name of one.

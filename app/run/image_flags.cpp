@@ -138,22 +138,9 @@ void HashColumns::add(const io::CsvRows& quality, ImageHashes& to) const {
     to.similar.push_back(*like);
 }
 
-FlagFinder::FlagFinder(ImageTables tables, const FlagThresholds& thresholds)
-    : tables_(std::move(tables)), thresholds_(thresholds) {
-    std::vector<double> sizes;
-    ImageHashes hashes;
-    Images images(tables_);
-    const HashColumns columns(images.quality());
-    const bool hashed = columns.present() && (thresholds_.of(Flag::duplicate) || thresholds_.of(Flag::near_duplicate));
-    for (; images.next(); ++images_) {
-        if (thresholds_.of(Flag::odd_size)) sizes.push_back(*flag_value(Flag::odd_size, images.numbers()));
-        if (hashed) columns.add(images.quality(), hashes);
-    }
+void SetFlags::complete(std::vector<double> sizes, const ImageHashes& hashes) {
     if (!sizes.empty()) sizes_ = usual_sizes(std::move(sizes), *thresholds_.of(Flag::odd_size));
-    if (hashed) find_duplicates(hashes);
-}
-
-void FlagFinder::find_duplicates(const ImageHashes& hashes) {
+    if (hashes.pixels.empty()) return;
     exact_ = group_duplicates(hashes.pixels, {}, 0);
     if (const auto& distance = thresholds_.of(Flag::near_duplicate)) {
         near_ = group_duplicates(hashes.pixels, hashes.similar, static_cast<int>(*distance));
@@ -161,33 +148,52 @@ void FlagFinder::find_duplicates(const ImageHashes& hashes) {
     }
 }
 
-void FlagFinder::each(const std::function<void(const ImageFlag&)>& take) const {
-    Images images(tables_);
-    for (std::uint64_t image = 0; images.next(); ++image) {
-        const auto flag = [&](const FlagTraits& traits, double value, std::optional<double> threshold,
-                              std::optional<std::uint64_t> first = std::nullopt) {
-            take({image, images.path(), traits.flag, value, threshold, first});
-        };
-        for (const FlagTraits& traits : all_flags) {
-            const auto& threshold = thresholds_.of(traits.flag);
-            if (!threshold) continue;
-            if (is_duplicate(traits.flag)) {
-                if (exact_.empty()) continue;
-                const bool exact = exact_[image] != image, near = !near_.empty() && near_[image] != image && !exact;
-                if (traits.flag == Flag::duplicate && exact) flag(traits, 0, std::nullopt, exact_[image]);
-                if (traits.flag == Flag::near_duplicate && near)
-                    flag(traits, hash_distance(hashes_[image], hashes_[near_[image]]), threshold, near_[image]);
-                continue;
-            }
-            const std::optional<double> value = flag_value(traits.flag, images.numbers());
-            if (!value) continue;
-            if (traits.flag == Flag::odd_size) {
-                if (const auto bound = sizes_->broken_by(*value)) flag(traits, *value, bound);
-            } else if (is_flagged(traits.flag, *value, *threshold)) {
-                flag(traits, *value, traits.has_threshold() ? threshold : std::nullopt);
-            }
+void SetFlags::each(std::uint64_t image, std::string_view path,
+                    const std::function<std::optional<double>(Flag)>& value_of,
+                    const std::function<void(const ImageFlag&)>& take) const {
+    const auto flag = [&](const FlagTraits& traits, double value, std::optional<double> threshold,
+                          std::optional<std::uint64_t> first = std::nullopt) {
+        take({image, path, traits.flag, value, threshold, first});
+    };
+    for (const FlagTraits& traits : all_flags) {
+        const auto& threshold = thresholds_.of(traits.flag);
+        if (!threshold) continue;
+        if (is_duplicate(traits.flag)) {
+            if (exact_.empty()) continue;
+            const bool exact = exact_[image] != image, near = !near_.empty() && near_[image] != image && !exact;
+            if (traits.flag == Flag::duplicate && exact) flag(traits, 0, std::nullopt, exact_[image]);
+            if (traits.flag == Flag::near_duplicate && near)
+                flag(traits, hash_distance(hashes_[image], hashes_[near_[image]]), threshold, near_[image]);
+            continue;
+        }
+        const std::optional<double> value = value_of(traits.flag);
+        if (!value) continue;
+        if (traits.flag == Flag::odd_size) {
+            if (const auto bound = sizes_->broken_by(*value)) flag(traits, *value, bound);
+        } else if (is_flagged(traits.flag, *value, *threshold)) {
+            flag(traits, *value, traits.has_threshold() ? threshold : std::nullopt);
         }
     }
+}
+
+FlagFinder::FlagFinder(ImageTables tables, const FlagThresholds& thresholds)
+    : tables_(std::move(tables)), set_(thresholds) {
+    std::vector<double> sizes;
+    ImageHashes hashes;
+    Images images(tables_);
+    const HashColumns columns(images.quality());
+    const bool hashed = columns.present() && set_.wants_hashes();
+    for (; images.next(); ++images_) {
+        if (set_.wants_sizes()) sizes.push_back(*flag_value(Flag::odd_size, images.numbers()));
+        if (hashed) columns.add(images.quality(), hashes);
+    }
+    set_.complete(std::move(sizes), hashes);
+}
+
+void FlagFinder::each(const std::function<void(const ImageFlag&)>& take) const {
+    Images images(tables_);
+    const auto value_of = [&](Flag flag) { return flag_value(flag, images.numbers()); };
+    for (std::uint64_t image = 0; images.next(); ++image) set_.each(image, images.path(), value_of, take);
 }
 
 std::map<std::uint64_t, std::string> FlagFinder::paths_of(const std::vector<std::uint64_t>& images) const {

@@ -56,6 +56,29 @@ class HashColumns {
     std::optional<std::size_t> pixels_, similar_;
 };
 
+/// Flags of the images of a set, from the numbers of each and what is known of all.
+class SetFlags {
+  public:
+    explicit SetFlags(const FlagThresholds& thresholds) : thresholds_(thresholds) {}
+
+    bool wants_sizes() const { return thresholds_.of(Flag::odd_size).has_value(); }
+    bool wants_hashes() const { return thresholds_.of(Flag::duplicate) || thresholds_.of(Flag::near_duplicate); }
+    /// Finds what is usual, and the duplicates, from the values of `odd_size` and the hashes of all images. Both may be
+    /// empty: then no image bears those flags.
+    void complete(std::vector<double> sizes, const ImageHashes& hashes);
+
+    /// Passes the flags of an image on, in the order of `all_flags`. `value_of` is called for flags that are switched
+    /// on, but not for duplicates.
+    void each(std::uint64_t image, std::string_view path, const std::function<std::optional<double>(Flag)>& value_of,
+              const std::function<void(const ImageFlag&)>& take) const;
+
+  private:
+    FlagThresholds thresholds_;
+    std::optional<UsualSizes> sizes_;
+    std::vector<std::uint32_t> exact_, near_;  ///< first image of the group; empty: not looked for
+    std::vector<std::uint64_t> hashes_;
+};
+
 /// Finder of flags. It reads the tables once for the sizes and hashes of the whole set, which take about 100 bytes per
 /// image, and once for the flags.
 class FlagFinder {
@@ -70,14 +93,9 @@ class FlagFinder {
     std::map<std::uint64_t, std::string> paths_of(const std::vector<std::uint64_t>& images) const;
 
   private:
-    void find_duplicates(const ImageHashes& hashes);
-
     ImageTables tables_;
-    FlagThresholds thresholds_;
+    SetFlags set_;
     std::uint64_t images_ = 0;
-    std::optional<UsualSizes> sizes_;
-    std::vector<std::uint32_t> exact_, near_;  ///< first image of the group; empty: not looked for
-    std::vector<std::uint64_t> hashes_;
 };
 
 /// How far a value is beyond its threshold; the larger, the worse.

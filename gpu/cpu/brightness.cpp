@@ -30,8 +30,8 @@ using measures::Brightness;
 template <class Sample>
 class BrightnessStrips final : public StripAnalysis, public LooksAhead {
   public:
-    BrightnessStrips(Workers& workers, const ImageView& image, Analysis& result)
-        : workers_(workers), height_(image.height), has_colors_(measures_colors(image)), result_(result) {
+    explicit BrightnessStrips(const MeasuredImage& of)
+        : workers_(of.workers), height_(of.image.height), has_colors_(measures_colors(of.image)), result_(of.result) {
         if (has_colors_) begin_digit();
     }
 
@@ -317,7 +317,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
                 }
             }
         if (rest.width == 0) return;
-        read_row<Sample>(rest, 0, true, row);
+        read_row<Sample>(rest, 0, RowOf::colors, row);
         for (std::size_t x = 1; x <= static_cast<std::size_t>(rest.width); ++x) {
             std::uint64_t key = 0;
             if (!row.valid[x] || !Brightness::key_of<Sample>(row.colors[0][x], row.colors[1][x], row.colors[2][x], key))
@@ -367,10 +367,9 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
 
 }  // namespace
 
-std::unique_ptr<StripAnalysis> brightness_strips(Workers& workers, const Measures&, const ImageView& image,
-                                                 Analysis& result) {
-    return with_depth(image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
-        return std::make_unique<BrightnessStrips<decltype(sample)>>(workers, image, result);
+std::unique_ptr<StripAnalysis> brightness_strips(const MeasuredImage& image) {
+    return with_depth(image.image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
+        return std::make_unique<BrightnessStrips<decltype(sample)>>(image);
     });
 }
 

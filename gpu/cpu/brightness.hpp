@@ -3,17 +3,14 @@
 
 #include <memory>
 
-#include "cpu/workers.hpp"
-#include "gpuhist/analysis.hpp"
+#include "cpu/measures.hpp"
 #include "gpuhist/engine.hpp"
-#include "gpuhist/image.hpp"
 #include "gpuhist/measures.hpp"
 
 namespace gpuhist::cpu {
 
 /// Accumulator of brightness: see cpu/measures.hpp. It has two passes over bytes, three over integers of 16 bits and
 /// four over others. Gray has none, because its percentiles follow from its counts.
-std::unique_ptr<StripAnalysis> brightness_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                                 Analysis& result);
+std::unique_ptr<StripAnalysis> brightness_strips(const MeasuredImage& image);
 
 }  // namespace gpuhist::cpu

@@ -27,12 +27,12 @@ std::array<std::int64_t, 1> sums_of(measures::Gray, const avx2::ColorSums& found
 template <class Sample>
 class ColorStrips final : public StripAnalysis {
   public:
-    ColorStrips(Workers& workers, const Measures& measures, const ImageView& image, Analysis& result)
-        : workers_(workers),
-          measures_(measures),
-          has_colors_(measures_colors(image)),
-          result_(result),
-          totals_(static_cast<std::size_t>(workers.threads())) {}
+    explicit ColorStrips(const MeasuredImage& of)
+        : workers_(of.workers),
+          measures_(of.measures),
+          has_colors_(measures_colors(of.image)),
+          result_(of.result),
+          totals_(static_cast<std::size_t>(of.workers.threads())) {}
 
     void take(const ImageView& strip) override {
         if (!has_colors_) return;
@@ -79,7 +79,7 @@ class ColorStrips final : public StripAnalysis {
                 rest.width -= found.pixels;
             }
         if (rest.width == 0) return;
-        read_row<Sample>(rest, 0, true, row);
+        read_row<Sample>(rest, 0, RowOf::colors, row);
         for_each(totals, add);
     }
 
@@ -111,10 +111,9 @@ Measures measures_of_colors() {
     return some;
 }
 
-std::unique_ptr<StripAnalysis> color_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                            Analysis& result) {
-    return with_depth(image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
-        return std::make_unique<ColorStrips<decltype(sample)>>(workers, measures, image, result);
+std::unique_ptr<StripAnalysis> color_strips(const MeasuredImage& image) {
+    return with_depth(image.image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
+        return std::make_unique<ColorStrips<decltype(sample)>>(image);
     });
 }
 

@@ -3,10 +3,8 @@
 
 #include <memory>
 
-#include "cpu/workers.hpp"
-#include "gpuhist/analysis.hpp"
+#include "cpu/measures.hpp"
 #include "gpuhist/engine.hpp"
-#include "gpuhist/image.hpp"
 #include "gpuhist/measures.hpp"
 
 namespace gpuhist::cpu {
@@ -15,7 +13,6 @@ namespace gpuhist::cpu {
 Measures measures_of_colors();
 
 /// Their accumulator: see cpu/measures.hpp.
-std::unique_ptr<StripAnalysis> color_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                            Analysis& result);
+std::unique_ptr<StripAnalysis> color_strips(const MeasuredImage& image);
 
 }  // namespace gpuhist::cpu

@@ -12,19 +12,21 @@ namespace {
 
 class ExposureStrips final : public StripAnalysis {
   public:
-    ExposureStrips(Workers& workers, const Measures& measures, const ImageView& image, Analysis& result)
-        : workers_(workers),
-          white_(measures.white()),
-          counts_(traits_of(image.depth).counting == Counting::bins ? static_cast<std::size_t>(workers.threads()) : 0),
-          result_(result) {}
+    explicit ExposureStrips(const MeasuredImage& of)
+        : workers_(of.workers),
+          white_(of.measures.white()),
+          luma_(of.luma),
+          counts_(traits_of(of.image.depth).counting == Counting::bins ? static_cast<std::size_t>(of.workers.threads())
+                                                                       : 0),
+          result_(of.result) {}
 
     void take(const ImageView& strip) override {
         if (counts_.empty()) return;
+        const auto& luma = static_cast<const LumaRows<float>&>(*luma_);
         workers_.sweep_rows(strip.height, strip.width, [&](int worker, std::int64_t first, std::int64_t last) {
             Counts& counts = counts_[static_cast<std::size_t>(worker)];
-            MeasureRow<double> row;
             for (std::int64_t y = first; y < last; ++y) {
-                read_row<float>(strip, y, false, row);
+                const MeasureRow<double>& row = luma.at(known_ + y);
                 for (std::size_t x = 1; x <= static_cast<std::size_t>(strip.width); ++x) {
                     if (!row.valid[x]) continue;
                     ++counts.pixels;
@@ -33,6 +35,7 @@ class ExposureStrips final : public StripAnalysis {
                 }
             }
         });
+        known_ += strip.height;
     }
 
     bool end_pass() override {
@@ -53,15 +56,16 @@ class ExposureStrips final : public StripAnalysis {
     };
     Workers& workers_;
     const double white_;
+    const AnyLumaRows* const luma_;
     std::vector<Counts> counts_;  ///< of each worker; none of types that are not f32
     Analysis& result_;
+    std::int64_t known_ = 0;  ///< rows that have come
 };
 
 }  // namespace
 
-std::unique_ptr<StripAnalysis> exposure_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                               Analysis& result) {
-    return std::make_unique<ExposureStrips>(workers, measures, image, result);
+std::unique_ptr<StripAnalysis> exposure_strips(const MeasuredImage& image) {
+    return std::make_unique<ExposureStrips>(image);
 }
 
 }  // namespace gpuhist::cpu

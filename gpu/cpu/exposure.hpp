@@ -3,16 +3,13 @@
 
 #include <memory>
 
-#include "cpu/workers.hpp"
-#include "gpuhist/analysis.hpp"
+#include "cpu/measures.hpp"
 #include "gpuhist/engine.hpp"
-#include "gpuhist/image.hpp"
 #include "gpuhist/measures.hpp"
 
 namespace gpuhist::cpu {
 
 /// Accumulator of exposure: see cpu/measures.hpp. It finds nothing in other types, whose counts are enough.
-std::unique_ptr<StripAnalysis> exposure_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                               Analysis& result);
+std::unique_ptr<StripAnalysis> exposure_strips(const MeasuredImage& image);
 
 }  // namespace gpuhist::cpu

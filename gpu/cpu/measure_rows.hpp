@@ -19,8 +19,8 @@ namespace gpuhist::cpu {
 /// Row of an image as values, with one more pixel at each end: the border, reflected.
 template <class Value>
 struct MeasureRow {
-    std::vector<Value> luma;
-    std::vector<Value> colors[3];     ///< where they are read
+    std::vector<Value> luma;          ///< as far as it is read
+    std::vector<Value> colors[3];     ///< as far as they are read
     std::vector<std::uint8_t> valid;  ///< pixels without an excluded or non-finite sample
     bool all_valid = true;
 };
@@ -40,15 +40,19 @@ inline const std::uint8_t* mask_of(const ImageView& strip, std::int64_t y) {
     return strip.mask ? strip.mask + (strip.height == 1 ? 0 : y * strip.mask_row_bytes) : nullptr;
 }
 
-/// Reads a row of a strip. `reads_colors` asks for the colors too, of images that have some.
+/// What is read of a row: luma, or red, green and blue of images that have them. Colors of floats come with luma, which
+/// decides with them which pixels are finite.
+enum class RowOf { luma, colors };
+
+/// Reads a row of a strip.
 template <class Sample>
-void read_row(const ImageView& strip, std::int64_t y, bool reads_colors, MeasureRow<measures::Value<Sample>>& row) {
+void read_row(const ImageView& strip, std::int64_t y, RowOf what, MeasureRow<measures::Value<Sample>>& row) {
     using Value = measures::Value<Sample>;
     const std::int64_t width = strip.width;
     const auto size = static_cast<std::size_t>(width + 2);
     const Sample* const pixels = row_of<Sample>(strip, y);
     const std::uint8_t* const mask = mask_of(strip, y);
-    row.valid.assign(size, 1);
+    if (!row.all_valid || row.valid.size() != size) row.valid.assign(size, 1);
     std::uint8_t* const valid = row.valid.data() + 1;
     if (mask)
         for (std::int64_t x = 0; x < width; ++x) valid[x] = mask[x] != 0;
@@ -63,25 +67,29 @@ void read_row(const ImageView& strip, std::int64_t y, bool reads_colors, Measure
         values.front() = values[std::min<std::size_t>(2, size - 2)];
         values.back() = values[std::max<std::size_t>(3, size) - 3];
     };
-    row.luma.resize(size);
-    if (measures_colors(strip)) {
-        const core::Positions at(strip.order);
+    const bool has_colors = measures_colors(strip);
+    const core::Positions at(strip.order);
+    if (what == RowOf::colors && has_colors) {
         const int places[] = {at.red, at.green, at.blue};
-        for (int c = 0; reads_colors && c < 3; ++c) {
+        for (int c = 0; c < 3; ++c) {
             row.colors[c].resize(size);
             read(row.colors[c], 0, [&](const Sample* pixel) { return core::code_of(pixel[places[c]]); });
         }
+    }
+    if (what == RowOf::luma || core::is_real<Sample>) {
+        row.luma.resize(size);
         std::int64_t done = 0;
         if constexpr (std::is_same_v<Sample, std::uint8_t>)
-            if (!mask && strip.channels <= 4 && avx2::supported())
+            if (has_colors && !mask && strip.channels <= 4 && avx2::supported())
                 done =
                     avx2::luma_words(pixels, static_cast<int>(width), strip.channels, strip.order, row.luma.data() + 1);
-        read(row.luma, done, [&](const Sample* pixel) {
-            return core::luma_code<Sample>(core::code_of(pixel[at.red]), core::code_of(pixel[at.green]),
-                                           core::code_of(pixel[at.blue]));
-        });
-    } else {
-        read(row.luma, 0, [&](const Sample* pixel) { return core::code_of(pixel[0]); });
+        if (has_colors)
+            read(row.luma, done, [&](const Sample* pixel) {
+                return core::luma_code<Sample>(core::code_of(pixel[at.red]), core::code_of(pixel[at.green]),
+                                               core::code_of(pixel[at.blue]));
+            });
+        else
+            read(row.luma, 0, [&](const Sample* pixel) { return core::code_of(pixel[0]); });
     }
     row.valid.front() = row.valid[std::min<std::size_t>(2, size - 2)];
     row.valid.back() = row.valid[std::max<std::size_t>(3, size) - 3];

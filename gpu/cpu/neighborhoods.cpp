@@ -30,9 +30,9 @@ class Neighborhoods {
     Neighborhoods(const Measures& measures, const Sides& sides)
         : measures_(measures), width_(sides.width), height_(sides.height) {}
 
-    /// Adds the terms of row y, from itself and the rows above and below it: row i is at place i modulo 3. The memory
-    /// of `valid` is used.
-    void add_row(std::int64_t y, const Row (&rows)[3], std::vector<std::uint8_t>& valid, Totals& totals) const;
+    /// Adds the terms of row y, from itself and the rows above and below it. The memory of `valid` is used.
+    void add_row(std::int64_t y, const Row& above, const Row& own, const Row& below, std::vector<std::uint8_t>& valid,
+                 Totals& totals) const;
 
     void add_findings(const std::vector<Totals>& totals, Analysis& result) const;
 
@@ -44,15 +44,27 @@ class Neighborhoods {
 template <class Sample>
 class NeighborhoodStrips final : public StripAnalysis {
   public:
-    NeighborhoodStrips(Workers& workers, const Measures& measures, const ImageView& image, Analysis& result)
-        : workers_(workers),
-          neighborhoods_(measures, {image.width, image.height}),
-          width_(image.width),
-          height_(image.height),
-          result_(result),
-          totals_(static_cast<std::size_t>(workers.threads())) {}
+    explicit NeighborhoodStrips(const MeasuredImage& of)
+        : workers_(of.workers),
+          neighborhoods_(of.measures, {of.image.width, of.image.height}),
+          luma_(of.luma_of<Sample>()),
+          width_(of.image.width),
+          height_(of.image.height),
+          result_(of.result),
+          totals_(static_cast<std::size_t>(of.workers.threads())) {}
 
-    void take(const ImageView& strip) override;
+    void take(const ImageView& strip) override {
+        known_ += strip.height;
+        const std::int64_t end = known_ == height_ ? known_ : known_ - 1;  // rows with one below
+        if (end <= done_) return;
+        workers_.sweep_rows(end - done_, width_, [&](int worker, std::int64_t first, std::int64_t last) {
+            std::vector<std::uint8_t> valid;
+            for (std::int64_t y = done_ + first; y < done_ + last; ++y)
+                neighborhoods_.add_row(y, row_at(y - 1), row_at(y), row_at(y + 1), valid,
+                                       totals_[static_cast<std::size_t>(worker)]);
+        });
+        done_ = end;
+    }
     bool end_pass() override {
         neighborhoods_.add_findings(totals_, result_);
         return false;
@@ -62,28 +74,22 @@ class NeighborhoodStrips final : public StripAnalysis {
     using Row = typename Neighborhoods<Sample>::Row;
     using Totals = typename Neighborhoods<Sample>::Totals;
 
-    void load(const ImageView& strip, std::int64_t y, Row& row) const;
+    /// Row of the image; those beyond the border are reflected.
+    const Row& row_at(std::int64_t y) const {
+        if (y < 0) y = std::min<std::int64_t>(1, height_ - 1);
+        if (y >= height_) y = std::max<std::int64_t>(0, height_ - 2);
+        return luma_.at(y);
+    }
 
     Workers& workers_;
     const Neighborhoods<Sample> neighborhoods_;
+    const LumaRows<Sample>& luma_;
     const std::int64_t width_, height_;
     Analysis& result_;
     std::vector<Totals> totals_;  ///< of each worker
     std::int64_t known_ = 0;      ///< rows that have come
     std::int64_t done_ = 0;       ///< rows whose pixels have been measured
-    Row kept_[2];                 ///< the last rows that have come: known_ - 2 and known_ - 1
 };
-
-/// Row of the image, which is in the strip or kept; those beyond the border are reflected.
-template <class Sample>
-void NeighborhoodStrips<Sample>::load(const ImageView& strip, std::int64_t y, Row& row) const {
-    if (y < 0) y = std::min<std::int64_t>(1, height_ - 1);
-    if (y >= height_) y = std::max<std::int64_t>(0, height_ - 2);
-    if (y < known_)
-        row = kept_[y - (known_ - 2)];
-    else
-        read_row<Sample>(strip, y - known_, false, row);
-}
 
 /// Sums of measures of bytes, found together.
 std::array<std::int64_t, 2> sums_of(measures::Laplacian, const avx2::NeighborSums& found) {
@@ -97,11 +103,9 @@ std::array<std::int64_t, 1> sums_of(measures::Noise, const avx2::NeighborSums& f
 }
 
 template <class Sample>
-void Neighborhoods<Sample>::add_row(std::int64_t y, const Row (&rows)[3], std::vector<std::uint8_t>& valid,
-                                    Totals& totals) const {
+void Neighborhoods<Sample>::add_row(std::int64_t y, const Row& above, const Row& own, const Row& below,
+                                    std::vector<std::uint8_t>& valid, Totals& totals) const {
     if (width_ < 3 || height_ < 3) return;
-    const auto at = [&](std::int64_t row) -> const Row& { return rows[(row + 3) % 3]; };
-    const Row &above = at(y - 1), &own = at(y), &below = at(y + 1);
     const bool all_valid = above.all_valid && own.all_valid && below.all_valid;
     if (!all_valid) {
         valid.resize(static_cast<std::size_t>(width_ + 2));
@@ -136,33 +140,6 @@ void Neighborhoods<Sample>::add_row(std::int64_t y, const Row (&rows)[3], std::v
 }
 
 template <class Sample>
-void NeighborhoodStrips<Sample>::take(const ImageView& strip) {
-    const std::int64_t come = known_ + strip.height, end = come == height_ ? come : come - 1;  // rows with one below
-    if (end > done_)
-        workers_.sweep(end - done_, std::max<std::int64_t>(16, tile_pixels / width_),
-                       (serial_pixels + width_ - 1) / width_, workers_.threads(),
-                       [&](int worker, std::int64_t first, std::int64_t last) {
-                           Row rows[3];
-                           std::vector<std::uint8_t> valid;
-                           const auto load_row = [&](std::int64_t y) { load(strip, y, rows[(y + 3) % 3]); };
-                           load_row(done_ + first - 1);
-                           load_row(done_ + first);
-                           for (std::int64_t y = done_ + first; y < done_ + last; ++y) {
-                               load_row(y + 1);
-                               neighborhoods_.add_row(y, rows, valid, totals_[static_cast<std::size_t>(worker)]);
-                           }
-                       });
-    done_ = std::max(done_, end);
-    if (come == height_) return;
-    if (strip.height == 1)
-        kept_[0] = std::move(kept_[1]);
-    else
-        read_row<Sample>(strip, strip.height - 2, false, kept_[0]);
-    read_row<Sample>(strip, strip.height - 1, false, kept_[1]);
-    known_ = come;
-}
-
-template <class Sample>
 void Neighborhoods<Sample>::add_findings(const std::vector<Totals>& totals, Analysis& result) const {
     std::size_t place = 0;
     measures::OfPixels::for_each([&](auto measure) {
@@ -178,24 +155,21 @@ void Neighborhoods<Sample>::add_findings(const std::vector<Totals>& totals, Anal
 template <class Sample>
 class ReducedStrips final : public StripAnalysis {
   public:
-    ReducedStrips(Workers& workers, const Measures& measures, const ImageView& image, const Sides& sides,
-                  Analysis& result)
-        : workers_(workers),
-          neighborhoods_(measures, sides),
-          from_{image.width, image.height},
+    ReducedStrips(const MeasuredImage& of, const Sides& sides)
+        : workers_(of.workers),
+          neighborhoods_(of.measures, sides),
+          luma_(of.luma_of<Sample>()),
+          from_{of.image.width, of.image.height},
           to_(sides),
-          result_(result),
+          result_(of.result),
           sums_(static_cast<std::size_t>(to_.width)),
           valid_(static_cast<std::size_t>(to_.width), 1) {}
 
     void take(const ImageView& strip) override {
         columns_.resize(static_cast<std::size_t>(strip.height));
         workers_.sweep_rows(strip.height, strip.width, [&](int, std::int64_t first, std::int64_t last) {
-            Row row;
-            for (std::int64_t y = first; y < last; ++y) {
-                read_row<Sample>(strip, y, false, row);
-                reduce_row(row, columns_[static_cast<std::size_t>(y)]);
-            }
+            for (std::int64_t y = first; y < last; ++y)
+                reduce_row(luma_.at(known_ + y), columns_[static_cast<std::size_t>(y)]);
         });
         for (const Columns& columns : columns_) add(columns);
     }
@@ -275,16 +249,18 @@ class ReducedStrips final : public StripAnalysis {
         row.all_valid = std::all_of(row.valid.begin(), row.valid.end(), [](std::uint8_t one) { return one != 0; });
         std::fill(sums_.begin(), sums_.end(), Sum{});
         std::fill(valid_.begin(), valid_.end(), 1);
-        if (done_ == 1) rows_[2] = rows_[1];  // above the first
-        if (done_ > 0) neighborhoods_.add_row(done_ - 1, rows_, neighbors_, totals_);
+        if (done_ > 0) measure_row(done_ - 1);
         ++done_;
-        if (done_ < to_.height || done_ < 2) return;
-        rows_[done_ % 3] = rows_[(done_ - 2) % 3];  // below the last
-        neighborhoods_.add_row(done_ - 1, rows_, neighbors_, totals_);
+        if (done_ == to_.height && done_ > 1) measure_row(done_ - 1);
+    }
+    void measure_row(std::int64_t y) {
+        const std::int64_t above = y == 0 ? 1 : y - 1, below = y + 1 == to_.height ? y - 1 : y + 1;
+        neighborhoods_.add_row(y, rows_[above % 3], rows_[y % 3], rows_[below % 3], neighbors_, totals_);
     }
 
     Workers& workers_;
     const Neighborhoods<Sample> neighborhoods_;
+    const LumaRows<Sample>& luma_;
     const Sides from_, to_;
     Analysis& result_;
     typename Neighborhoods<Sample>::Totals totals_;
@@ -307,14 +283,12 @@ Measures measures_of_neighborhoods() {
     return some;
 }
 
-std::unique_ptr<StripAnalysis> neighborhood_strips(Workers& workers, const Measures& measures, const ImageView& image,
-                                                   Analysis& result) {
-    const Sides sides{image.width, image.height},
-        reduced = measures.longest_side() > 0 ? reduced_sides(sides, measures.longest_side()) : sides;
-    return with_depth(image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
-        if (!(reduced == sides))
-            return std::make_unique<ReducedStrips<decltype(sample)>>(workers, measures, image, reduced, result);
-        return std::make_unique<NeighborhoodStrips<decltype(sample)>>(workers, measures, image, result);
+std::unique_ptr<StripAnalysis> neighborhood_strips(const MeasuredImage& image) {
+    const Sides sides{image.image.width, image.image.height},
+        reduced = image.measures.longest_side() > 0 ? reduced_sides(sides, image.measures.longest_side()) : sides;
+    return with_depth(image.image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
+        if (!(reduced == sides)) return std::make_unique<ReducedStrips<decltype(sample)>>(image, reduced);
+        return std::make_unique<NeighborhoodStrips<decltype(sample)>>(image);
     });
 }
 

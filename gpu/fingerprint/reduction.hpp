@@ -38,37 +38,58 @@ struct Side {
     }
 };
 
-/// Sums of luma over the cells of an image, times its number of cells. Values are whole numbers, of 8 and 16 bits
-/// without a sign, or finite doubles.
+/// Sums of luma over the cells of an image, times its number of cells. Values are whole numbers, in types of up to 32
+/// bits from 0 to 65535, or finite doubles.
 template <class Value>
 class Reduction {
+    static constexpr bool real = std::is_same_v<Value, double>, narrow = sizeof(Value) <= 4;
+    using Sum = std::conditional_t<real, core::ExactSum, core::i128>;
+
   public:
+    /// A row of up to 2^31 pixels: of values of 16 bits, times 32 across and 32 down, 57 bits.
+    using RowSum = std::conditional_t<narrow, std::int64_t, core::i128>;
+
     Reduction(std::int64_t width, std::int64_t height, int columns, int rows)
-        : across_{width, columns}, down_{height, rows}, sums_(static_cast<std::size_t>(columns * rows)) {
+        : across_{width, columns},
+          down_{height, rows},
+          sums_(static_cast<std::size_t>(columns * rows)),
+          row_(static_cast<std::size_t>(columns)) {
         for (std::int64_t cell = 0; cell < columns; ++cell) covers_.push_back(across_.of_cell(cell));
     }
 
+    /// Sum of some values of a row.
+    static RowSum sum_of(const Value* begin, const Value* end) {
+        RowSum sum = 0;
+        while (begin != end) {
+            const Value* const stop = begin + std::min<std::ptrdiff_t>(end - begin, 65536);
+            std::conditional_t<narrow, std::uint32_t, RowSum> part = 0;  // of 65536 values of 16 bits
+            while (begin != stop) part += static_cast<decltype(part)>(*begin++);
+            sum += part;
+        }
+        return sum;
+    }
     /// Adds row y. Each row comes once, in any order.
     void add_row(std::int64_t y, const Value* luma) {
-        for (std::size_t column = 0; column < covers_.size(); ++column) {
-            const Side::Cover& cover = covers_[column];
-            if constexpr (real) {
-                for (std::int64_t x = cover.first; x <= cover.last; ++x) {
-                    const std::int64_t weight = x == cover.first  ? cover.first_weight
-                                                : x == cover.last ? cover.last_weight
-                                                                  : across_.cells;
-                    add(y, column, [&](Sum& sum, std::int64_t rows) {
-                        sum.add(luma[x], static_cast<std::uint64_t>(weight * rows));
-                    });
-                }
-            } else {
-                RowSum row = static_cast<RowSum>(luma[cover.first]) * cover.first_weight;
-                if (cover.last > cover.first) {
+        add_row(y, luma, [](const Value* begin, const Value* end) { return sum_of(begin, end); });
+    }
+    /// Adds row y, with another function for the same sum.
+    template <class SumOf>
+    void add_row(std::int64_t y, const Value* luma, const SumOf& sum_of) {
+        if constexpr (real) {
+            down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) { add_doubles(row, rows, luma); });
+        } else {
+            for (std::size_t column = 0; column < covers_.size(); ++column) {
+                const Side::Cover& cover = covers_[column];
+                RowSum& row = row_[column];
+                row = static_cast<RowSum>(luma[cover.first]) * cover.first_weight;
+                if (cover.last > cover.first)
                     row += sum_of(luma + cover.first + 1, luma + cover.last) * across_.cells +
                            static_cast<RowSum>(luma[cover.last]) * cover.last_weight;
-                }
-                add(y, column, [&](Sum& sum, std::int64_t rows) { sum += static_cast<Sum>(row) * rows; });
             }
+            down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) {
+                Sum* const sums = sums_.data() + static_cast<std::size_t>(row) * covers_.size();
+                for (std::size_t column = 0; column < covers_.size(); ++column) sums[column] += row_[column] * rows;
+            });
         }
     }
     /// Adds the rows of another part of the image.
@@ -89,27 +110,19 @@ class Reduction {
     }
 
   private:
-    static constexpr bool real = std::is_same_v<Value, double>;
-    using Sum = std::conditional_t<real, core::ExactSum, core::i128>;
-    /// A row of up to 2^31 pixels: of values of 16 bits times 32, 52 bits.
-    using RowSum = std::conditional_t<(sizeof(Value) <= 2), std::int64_t, core::i128>;
     using Mean = std::conditional_t<real, double, core::i128>;  ///< of whole numbers the sum
 
-    static RowSum sum_of(const Value* begin, const Value* end) {
-        RowSum sum = 0;
-        while (begin != end) {
-            const Value* const stop = begin + std::min<std::ptrdiff_t>(end - begin, 65536);
-            std::conditional_t<(sizeof(Value) <= 2), std::uint32_t, RowSum> part = 0;  // of 65536 values of 16 bits
-            while (begin != stop) part += *begin++;
-            sum += part;
+    void add_doubles(std::int64_t row, std::int64_t rows, const Value* luma) {
+        for (std::size_t column = 0; column < covers_.size(); ++column) {
+            const Side::Cover& cover = covers_[column];
+            Sum& sum = sums_[static_cast<std::size_t>(row) * covers_.size() + column];
+            for (std::int64_t x = cover.first; x <= cover.last; ++x) {
+                const std::int64_t weight = x == cover.first  ? cover.first_weight
+                                            : x == cover.last ? cover.last_weight
+                                                              : across_.cells;
+                sum.add(luma[x], static_cast<std::uint64_t>(weight * rows));
+            }
         }
-        return sum;
-    }
-    template <class Add>
-    void add(std::int64_t y, std::size_t column, const Add& to) {
-        down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) {
-            to(sums_[static_cast<std::size_t>(row) * covers_.size() + column], rows);
-        });
     }
     Mean mean_of(const Sum& sum) const {
         if constexpr (real)
@@ -127,6 +140,7 @@ class Reduction {
     Side across_, down_;
     std::vector<Side::Cover> covers_;  ///< of the columns
     std::vector<Sum> sums_;            ///< of the cells, row by row
+    std::vector<RowSum> row_;          ///< sums of a row of whole numbers, by column
 };
 
 }  // namespace gpuhist::fingerprint

@@ -86,7 +86,8 @@ Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rul
     return pass;
 }
 
-/// Adds the pass for the measures of pixels as they are stored, before the channels.
+/// Adds the measures of pixels as they are stored: to the pass for the others if it leaves out no pixel, or as a pass
+/// of their own before the channels.
 void add_stored_pass(std::vector<Pass>& passes, const ImageView& image, const AnalysisRequest& request,
                      const Abilities& abilities) {
     Pass pass;
@@ -96,6 +97,12 @@ void add_stored_pass(std::vector<Pass>& passes, const ImageView& image, const An
     pass.request = without_validity(request);
     pass.request.measures = request.measures.of_pixels(true);
     pass.on_host = !abilities.finds.contain(pass.request.measures);
+    for (Pass& other : passes)
+        if (other.role == Role::measures && other.pixels == Pixels::given && !image.mask &&
+            other.on_host == pass.on_host) {
+            other.request.measures = request.measures.of_all_pixels();
+            return;
+        }
     const auto of_channels = [](const Pass& other) { return other.role == Role::channels; };
     if (!pass.request.measures.empty())
         passes.insert(std::find_if(passes.begin(), passes.end(), of_channels), std::move(pass));

@@ -12,11 +12,15 @@
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/suggestion.hpp"
+#include "gpuhist/measures.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// Numbers of a measure over the images of a set: columns of dataset.quality.csv, without `measure_`.
+const Names numbers_of_measures{"mean", "min", "max"};
 
 constexpr std::uint64_t most_errors = std::uint64_t{1} << 53;
 
@@ -98,18 +102,44 @@ std::optional<double> read_end(const JsonReader& value) {
     return value.is_null() ? std::nullopt : std::optional(value.number());
 }
 
-std::vector<GateRules::Interval> read_intervals(const JsonReader& columns) {
+GateRules::Interval read_interval(const std::string& column, const std::string& of, const JsonReader& ends) {
+    if (ends.size() != 2) ends.refuse("expected two ends, [LOWEST, HIGHEST]; null leaves one open");
+    GateRules::Interval one{column, of, read_end(ends[std::size_t{0}]), read_end(ends[1])};
+    if (!one.lowest && !one.highest) ends.refuse("one of the two ends must be a number");
+    if (one.lowest && one.highest && *one.lowest > *one.highest) ends.refuse("expected the lower end first");
+    return one;
+}
+
+std::vector<GateRules::Interval> read_dataset(const JsonReader& columns) {
     std::vector<GateRules::Interval> intervals;
     columns.each([&](const std::string& column, const JsonReader& channels) {
         Names known;
         if (!is_number_of_sets(column, known))
             columns.refuse("dataset.csv has no column of numbers " + quoted(column) + suggestion(column, known));
         channels.each([&](const std::string& channel, const JsonReader& ends) {
-            if (ends.size() != 2) ends.refuse("expected two ends, [LOWEST, HIGHEST]; null leaves one open");
-            GateRules::Interval& one = intervals.emplace_back();
-            one = {column, channel, read_end(ends[std::size_t{0}]), read_end(ends[1])};
-            if (!one.lowest && !one.highest) ends.refuse("one of the two ends must be a number");
-            if (one.lowest && one.highest && *one.lowest > *one.highest) ends.refuse("expected the lower end first");
+            intervals.push_back(read_interval(column, channel, ends));
+        });
+    });
+    return intervals;
+}
+
+/// Columns of quality.csv that have a mean, a minimum and a maximum.
+Names measured_numbers() {
+    Names names;
+    for (const MeasureColumn& column : measure_columns())
+        if (column.type != ColumnType::text) names.emplace_back(column.name);
+    return names;
+}
+
+std::vector<GateRules::Interval> read_quality(const JsonReader& columns) {
+    const Names known = measured_numbers();
+    std::vector<GateRules::Interval> intervals;
+    columns.each([&](const std::string& column, const JsonReader& numbers) {
+        if (std::find(known.begin(), known.end(), column) == known.end())
+            columns.refuse("quality.csv has no column of numbers " + quoted(column) + suggestion(column, known));
+        check_keys(numbers, numbers_of_measures);
+        numbers.each([&](const std::string& number, const JsonReader& ends) {
+            intervals.push_back(read_interval(column, number, ends));
         });
     });
     return intervals;
@@ -142,7 +172,7 @@ GateRules::Leaks read_leaks(const JsonReader& object, const FlagThresholds& flag
 }
 
 GateRules read_gate(const JsonReader& object, const FlagThresholds& flags) {
-    check_keys(object, {"errors", "flagged", "dataset", "leaks"});
+    check_keys(object, {"errors", "flagged", "dataset", "quality", "leaks"});
     GateRules rules;
     if (object.has("errors")) {
         if (!object["errors"].is_number()) object["errors"].refuse("expected a whole number");
@@ -158,7 +188,8 @@ GateRules read_gate(const JsonReader& object, const FlagThresholds& flags) {
             if (!flags.of(traits.flag)) share.refuse("this flag is switched off under 'flags'");
         }
     }
-    if (object.has("dataset")) rules.dataset = read_intervals(object["dataset"]);
+    if (object.has("dataset")) rules.dataset = read_dataset(object["dataset"]);
+    if (object.has("quality")) rules.quality = read_quality(object["quality"]);
     if (object.has("leaks")) rules.leaks = read_leaks(object["leaks"], flags);
     return rules;
 }
@@ -187,8 +218,12 @@ Json gate_value(const GateRules& rules) {
     if (rules.errors) object["errors"] = *rules.errors;
     for (const FlagTraits& traits : all_flags)
         if (const auto& share = rules.share_of(traits.flag)) object["flagged"][traits.name] = number_value(*share);
-    for (const GateRules::Interval& one : rules.dataset)
-        object["dataset"][one.column][one.channel] = Json::array({end_value(one.lowest), end_value(one.highest)});
+    const auto add = [&](const char* table, const std::vector<GateRules::Interval>& intervals) {
+        for (const GateRules::Interval& one : intervals)
+            object[table][one.column][one.of] = Json::array({end_value(one.lowest), end_value(one.highest)});
+    };
+    add("dataset", rules.dataset);
+    add("quality", rules.quality);
     if (rules.leaks)
         object["leaks"] = {{"between", rules.leaks->between},
                            {"distance", rules.leaks->distance ? Json(*rules.leaks->distance) : Json(false)}};
@@ -199,7 +234,7 @@ Json gate_value(const GateRules& rules) {
 
 std::size_t GateRules::size() const {
     const auto shares = std::count_if(flagged.begin(), flagged.end(), [](const auto& share) { return !!share; });
-    return static_cast<std::size_t>(shares) + dataset.size() + (errors ? 1 : 0) + (leaks ? 1 : 0);
+    return static_cast<std::size_t>(shares) + dataset.size() + quality.size() + (errors ? 1 : 0) + (leaks ? 1 : 0);
 }
 
 Policy parse_policy(std::string_view json, const std::string& name) {

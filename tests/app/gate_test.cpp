@@ -2,6 +2,7 @@
 //
 // Environment: GPUHIST_PROGRAM, the program.
 #include "support/directory.hpp"
+#include "support/exr_files.hpp"
 
 namespace {
 
@@ -120,6 +121,43 @@ TEST_F(Gate, FailedInputsAndNumbersOfTheSetAreBounded) {
     const Outcome column = gate();
     EXPECT_EQ(column.code, data_refused);
     EXPECT_EQ(column.err, "gpuhist: out/dataset.csv: has no column 'p17'\n");
+}
+
+TEST_F(Gate, MeasuresOfTheSetAreBounded) {
+    for (int i = 0; i < 3; ++i) save("set/" + std::to_string(i) + ".png", cv::Mat(5, 5, CV_8UC1, cv::Scalar(51 * i)));
+    save("set/16/a.png", cv::Mat(5, 5, CV_16UC1, cv::Scalar(13107 * 3)));
+    ASSERT_EQ(run({"set", "-q", "--quality", "--group-by", "dir", "-o", "out"}).code, all_done);
+    // Plain gray images: no neighborhoods differ, and their brightness is their value by white.
+    policy(R"({"gate": {"quality": {"brightness_p50": {"mean": [0.2, 0.6], "min": [0, null], "max": [null, 0.6]},
+                                    "sharpness_laplacian": {"mean": [0, 0]}}}})");
+    EXPECT_EQ(gate().out, "gate  4 rules kept\n");
+    policy(R"({"gate": {"quality": {"brightness_p50": {"mean": [0.3, 0.5], "min": [0.1, null], "max": [null, 0.5]},
+                                    "colorfulness": {"min": [1, null]}}}})");
+    const Outcome broken = gate({"--junit", "gate.xml"});
+    EXPECT_EQ(broken.code, policy_broken) << broken.err;
+    EXPECT_EQ(broken.out,
+              "broken  max of brightness_p50 is 0.6 in u16 images, not 0.5 or less\n"
+              "broken  mean of brightness_p50 is 0.2 in u8 images, 0.6 in u16 images, not 0.3 to 0.5\n"
+              "broken  min of brightness_p50 is 0 in u8 images, not 0.1 or more\n"
+              "broken  min of colorfulness: no image has this number\n"
+              "gate  4 of 4 rules broken\n");
+    EXPECT_TRUE(contains(read_text(at("gate.xml")),
+                         "<testcase classname=\"gpuhist.gate\" name=\"mean of brightness_p50: 0.3 to 0.5\">\n"));
+    ASSERT_EQ(run({"set", "-q", "-o", "out"}).code, all_done);
+    const Outcome unmeasured = gate();
+    EXPECT_EQ(unmeasured.code, data_refused);
+    EXPECT_EQ(unmeasured.err, "gpuhist: out/quality.csv: is missing: run gpuhist with --quality\n");
+    ASSERT_EQ(run({"set/1.png", "-q", "--quality", "--write", "stats", "-o", "one"}).code, all_done);
+    const Outcome single = run({"gate", "one", "--policy", "p.json"});
+    EXPECT_EQ(single.code, data_refused);
+    EXPECT_EQ(single.err, "gpuhist: one/dataset.csv: is missing: a run over one image writes no numbers of a set\n");
+    // Bands have no measure that is a number.
+    fs::create_directory(at("bands"));
+    for (const char* name : {"bands/a.exr", "bands/b.exr"})
+        write_text(at(name), exr_files::exr({{"depth", 1000}, {"mask", 1}}));
+    ASSERT_EQ(run({"bands", "-q", "--quality", "-o", "out", "--force"}).code, all_done);
+    policy(R"({"gate": {"quality": {"noise": {"max": [null, 3]}}}})");
+    EXPECT_EQ(gate().out, "broken  max of noise: no image has this number\ngate  1 of 1 rule broken\n");
 }
 
 TEST_F(Gate, ReportsAreForOtherPrograms) {

@@ -36,7 +36,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string directory, csv, sides = "4000x3000", only;
+    std::string directory, python, csv, sides = "4000x3000", only;
     int images = 64, repetitions = 5, threads = 0;
     bool peers = false;
 };
@@ -145,12 +145,7 @@ Passage whole(const std::string& directory, const std::string& engine, const Mea
 
 /// A peer tells only its time: the images are those that decode_alone found.
 Passage peer_alone(const Peer& peer, const std::string& directory, int threads, const fs::path& list, Passage all) {
-    all.seconds = milliseconds([&] {
-                      std::vector<std::string> paths;
-                      for (const fs::path& path : io::list_images(directory)) paths.push_back(path);
-                      measure_with(peer, paths, threads, list);
-                  }) *
-                  1e-3;
+    all.seconds = milliseconds([&] { measure_with(peer, directory, threads, list); }) * 1e-3;
     return all;
 }
 
@@ -203,7 +198,7 @@ void run(const Options& options) {
         if (way.missing.empty()) way.pass();  // once untimed
     if (options.peers) {
         const Passage all = decode_alone(directory, threads);
-        for (const Peer& peer : directory_peers())
+        for (const Peer& peer : directory_peers(options.python))
             ways.push_back(
                 {peer.name,
                  [=, list = temporary.path() / "list"] { return peer_alone(peer, directory, threads, list, all); },
@@ -226,7 +221,8 @@ void run(const Options& options) {
     const auto median_of = [](const Way& way) { return way.passages[way.passages.size() / 2]; };
     const double decode_alone_s = median_of(ways[0]).seconds,
                  imread_s = ways[1].missing.empty() ? median_of(ways[1]).seconds : std::nan("");
-    double before_s = 0;  // of the way before, which is the same without --quality
+    double before_s = 0;   // of the way before, which is the same without --quality
+    double quality_s = 0;  // of the CPU with --quality
     for (Way& way : ways) {
         if (!way.missing.empty()) {
             std::printf("%-20s %s\n", way.name.c_str(), way.missing.c_str());
@@ -239,6 +235,9 @@ void run(const Options& options) {
                     rate, megapixels, decode_alone_s / median.seconds, imread_s / median.seconds);
         if (way.name.find(" --quality") != std::string::npos)
             std::printf(", %.3f of without --quality", before_s / median.seconds);
+        if (way.name == "engine cpu --quality") quality_s = median.seconds;
+        if (way.peer && quality_s > 0 && &way != &ways[1])
+            std::printf(", engine cpu --quality is %.1f times as fast", median.seconds / quality_s);
         std::printf("\n");
         before_s = median.seconds;
         csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
@@ -269,9 +268,10 @@ void add_pipeline(CLI::App& app) {
     command->add_option("--sides", options->sides, "WIDTHxHEIGHT of those that are made")->capture_default_str();
     command->add_option("--only", options->only, "Only ways with this in their names, such as cuda");
     command->add_option("--threads", options->threads, "CPU threads [all]")->check(CLI::PositiveNumber);
-    command->add_flag(
-        "--peers", options->peers,
-        "Also what people use today, on all threads: identify -verbose, oiiotool --stats, OpenCV in Python");
+    command->add_flag("--peers", options->peers,
+                      "Also what people use today, on all threads: identify -verbose, oiiotool --stats, OpenCV in "
+                      "Python, CleanVision");
+    command->add_option("--python", options->python, "With --peers: interpreter that has CleanVision");
     command->add_option("--repetitions", options->repetitions, "Runs of each, taken in turns; the median counts")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "gpuhist/io/walk.hpp"
+
 namespace gpuhist::bench {
 namespace {
 
@@ -27,6 +29,13 @@ for path in sys.argv[1:]:
     cv2.meanStdDev(image)
     cv2.calcHist([gray], [0], None, [bins], [0, limit])
     cv2.meanStdDev(gray)
+)";
+
+/// All checks of CleanVision, which finds what flags.csv has, in processes of its own.
+constexpr char cleanvision[] = R"(
+import sys
+from cleanvision import Imagelab
+Imagelab(data_path=sys.argv[1]).find_issues(n_jobs=int(sys.argv[2]), verbose=False)
 )";
 
 bool runs(const std::vector<std::string>& words) {
@@ -65,7 +74,7 @@ int exit_code(const std::vector<std::string>& words, const std::string& input, c
     return WEXITSTATUS(status);
 }
 
-std::vector<Peer> directory_peers() {
+std::vector<Peer> directory_peers(const std::string& python_with_cleanvision) {
     std::vector<Peer> peers{
         {"identify -verbose", {"env", "OMP_NUM_THREADS=1", "MAGICK_THREAD_LIMIT=1", "identify", "-verbose"}, {}},
         {"oiiotool --stats", {"oiiotool", "--threads", "1", "--stats"}, {}}};
@@ -74,12 +83,23 @@ std::vector<Peer> directory_peers() {
     const std::string python = python_with_opencv();
     peers.push_back({"OpenCV in Python", {python, "-c", opencv_loop}, {}});
     if (python.empty()) peers.back().missing = "not installed (Debian: python3-opencv)";
+    peers.push_back({"CleanVision", {python_with_cleanvision, "-c", cleanvision}, {}, true});
+    if (python_with_cleanvision.empty() || !runs({python_with_cleanvision, "-c", "import cleanvision"}))
+        peers.back().missing = "not installed (PyPI: cleanvision; --python names the interpreter that has it)";
     return peers;
 }
 
-void measure_with(const Peer& peer, const std::vector<std::string>& paths, int threads, const std::string& list) {
+void measure_with(const Peer& peer, const std::string& directory, int threads, const std::string& list) {
+    if (peer.shares_out) {
+        std::vector<std::string> words = peer.words;
+        words.insert(words.end(), {directory, std::to_string(threads)});
+        if (const int code = exit_code(words); code != 0)
+            throw std::runtime_error("fails (exit code " + std::to_string(code) + ")");
+        return;
+    }
+    const auto paths = io::list_images(directory);
     std::ofstream file(list, std::ios::binary);
-    for (const std::string& path : paths) file << path << '\0';
+    for (const auto& path : paths) file << path.string() << '\0';
     file.close();
     if (!file) throw std::runtime_error(list + ": cannot be written");
     // An equal share for each process, so that starting it counts little; more shares where they become large.

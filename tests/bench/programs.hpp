@@ -16,13 +16,15 @@ struct Peer {
     std::string name;
     std::vector<std::string> words;  ///< the command, to which paths are appended
     std::string missing;             ///< why it cannot run here, or empty
+    bool shares_out = false;         ///< it starts processes itself: a directory and their number are appended
 };
 
 /// What people use where there is no gpuhist, each with one thread per process: ImageMagick's identify, OpenImageIO's
-/// oiiotool and a loop in Python around OpenCV.
-std::vector<Peer> directory_peers();
+/// oiiotool and a loop in Python around OpenCV; and CleanVision, if `python` is an interpreter that has it.
+std::vector<Peer> directory_peers(const std::string& python);
 
-/// Runs a peer over files, as many processes at a time as there are threads. Throws where it fails with one of them.
-void measure_with(const Peer& peer, const std::vector<std::string>& paths, int threads, const std::string& list);
+/// Runs a peer over the files of a directory, as many processes at a time as there are threads. Throws where it fails
+/// with one of them.
+void measure_with(const Peer& peer, const std::string& directory, int threads, const std::string& list);
 
 }  // namespace gpuhist::bench

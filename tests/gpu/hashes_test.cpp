@@ -276,6 +276,32 @@ TEST_P(HashesTest, of_strips_are_those_of_the_whole) {
             }
 }
 
+/// Hashes and the other measures read the same rows of luma.
+TEST_P(HashesTest, with_all_measures_are_those_of_the_definition) {
+    AnalysisRequest all, others;
+    for (const MeasureTraits& traits : all_measures) {
+        all.measures.add(traits.measure);
+        if (traits.measure != Measure::hashes) others.measures.add(traits.measure);
+    }
+    for (const DepthTraits& traits : all_depths)
+        for (const auto& [channels, samples] :
+             {std::pair{1, Samples::color}, {3, Samples::color}, {4, Samples::gray_alpha}, {6, Samples::color_bands}})
+            for (const auto& [width, height] : {std::pair{1, 1}, {2, 5}, {203, 150}}) {
+                SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels) + " " + std::to_string(width));
+                Raster image = picture_of(traits.depth, channels, width, height, samples, ChannelOrder::bgr, 7);
+                if (traits.floating && width > 2) image.set(3, 5, 0, std::nan(""));
+                if (traits.floating && channels == 4 && width > 2)
+                    for (const int c : {1, 2}) image.set(3, 5, c, std::nan(""));
+                const Analysis found = engine->analyze(image.view(), all);
+                expect_hashes(found, image);
+                const Analysis without = engine->analyze(image.view(), others);
+                for (const MeasureColumn& column : measure_columns()) {
+                    if (column.measure == Measure::hashes) continue;
+                    EXPECT_EQ(measure_value(found, column.name), measure_value(without, column.name)) << column.name;
+                }
+            }
+}
+
 TEST_P(HashesTest, differ_by_sides_depth_and_samples) {
     std::vector<std::string> texts;
     for (const auto& [width, height, channels, depth] : {std::tuple{6, 4, 1, Depth::u8},

@@ -42,6 +42,7 @@ TEST(Policy, ThresholdsAndRulesAreRead) {
       "flags": {"dark": 0.25, "blurry": false, "grayscale": true, "constant": false, "near_duplicate": 7, "nan": 12},
       "gate": {"errors": 3, "flagged": {"dark": 0.01, "near_duplicate": 1},
                "dataset": {"mean_01": {"luma": [0.2, 0.8], "red": [null, 1]}, "p99.5": {"gray": [10, null]}},
+               "quality": {"sharpness_laplacian": {"mean": [100, null], "min": [20, 1e4]}, "gray": {"max": [null, 0]}},
                "leaks": {"between": ["train", "a/val"]}}})",
                                        "p.json");
     EXPECT_EQ(policy.flags.of(Flag::dark), 0.25);
@@ -55,13 +56,23 @@ TEST(Policy, ThresholdsAndRulesAreRead) {
     EXPECT_EQ(policy.gate.share_of(Flag::light), std::nullopt);
     ASSERT_EQ(policy.gate.dataset.size(), 3u);
     EXPECT_EQ(policy.gate.dataset[0].column, "mean_01");
-    EXPECT_EQ(policy.gate.dataset[1].channel, "red");
+    EXPECT_EQ(policy.gate.dataset[1].of, "red");
     EXPECT_EQ(policy.gate.dataset[1].lowest, std::nullopt);
     EXPECT_EQ(policy.gate.dataset[1].highest, 1.0);
+    ASSERT_EQ(policy.gate.quality.size(), 3u);  // in the order of their names
+    EXPECT_EQ(policy.gate.quality[0].column, "gray");
+    EXPECT_EQ(policy.gate.quality[0].of, "max");
+    EXPECT_EQ(policy.gate.quality[0].lowest, std::nullopt);
+    EXPECT_EQ(policy.gate.quality[0].highest, 0.0);
+    EXPECT_EQ(policy.gate.quality[1].column, "sharpness_laplacian");
+    EXPECT_EQ(policy.gate.quality[1].of, "mean");
+    EXPECT_EQ(policy.gate.quality[1].lowest, 100.0);
+    EXPECT_EQ(policy.gate.quality[2].of, "min");
+    EXPECT_EQ(policy.gate.quality[2].highest, 10000.0);
     ASSERT_TRUE(policy.gate.leaks);
     EXPECT_EQ(policy.gate.leaks->between[1], "a/val");
     EXPECT_EQ(policy.gate.leaks->distance, 7u);
-    EXPECT_EQ(policy.gate.size(), 7u);
+    EXPECT_EQ(policy.gate.size(), 10u);
     const auto distance_of = [](const std::string& json) { return parse_policy(json, "p.json").gate.leaks->distance; };
     EXPECT_EQ(distance_of(R"({"gate": {"leaks": {"between": ["a", "b"], "distance": 2}}})"), 2u);
     EXPECT_EQ(distance_of(R"({"gate": {"leaks": {"between": ["a", "b"], "distance": false}}})"), std::nullopt);
@@ -75,11 +86,15 @@ TEST(Policy, WhatIsWrittenIsReadAgain) {
     policy.flags.set(Flag::grayscale, std::nullopt);
     policy.flags.set(Flag::odd_size, std::nullopt);
     policy.gate.dataset = {{"mean", "red", 1.5, std::nullopt}};
+    policy.gate.quality = {{"noise", "max", std::nullopt, 12}, {"noise", "mean", 0.5, 8.25}};
     policy.gate.leaks = GateRules::Leaks{{"train", "val"}, std::nullopt};
     const std::string text = policy_json(policy);
     EXPECT_EQ(policy_json(parse_policy(text, "p.json")), text);
     EXPECT_NE(text.find("\"light\": 0.95,\n"), text.npos) << text;
     EXPECT_NE(text.find("\"low_information\": 3,\n"), text.npos) << text;
+    EXPECT_NE(text.find("\"quality\": {\n      \"noise\": {\n        \"max\": [\n          null,\n          12\n"),
+              text.npos)
+        << text;
     const std::string flags = flags_json(policy.flags);
     EXPECT_EQ(flags.find('\n'), flags.npos);
     EXPECT_EQ(parse_policy(flags, "p.json").flags, policy.flags);
@@ -122,6 +137,22 @@ TEST(Policy, AnythingElseIsRefusedWithItsPlace) {
          "p.json/gate/dataset/mean/red: expected two ends, [LOWEST, HIGHEST]; null leaves one open"},
         {"{\"gate\": {\"dataset\": {\"mean\": {\"red\": [null, null]}}}}",
          "p.json/gate/dataset/mean/red: one of the two ends must be a number"},
+        {"{\"gate\": {\"qualities\": {}}}", "p.json/gate: no key 'qualities': did you mean quality?"},
+        {"{\"gate\": {\"quality\": [1]}}", "p.json/gate/quality: expected an object"},
+        {"{\"gate\": {\"quality\": {\"noize\": {\"mean\": [0, 1]}}}}",
+         "p.json/gate/quality: quality.csv has no column of numbers 'noize': did you mean noise?"},
+        {"{\"gate\": {\"quality\": {\"dhash\": {\"mean\": [0, 1]}}}}",
+         "p.json/gate/quality: quality.csv has no column of numbers 'dhash'"},
+        {"{\"gate\": {\"quality\": {\"path\": {\"mean\": [0, 1]}}}}",
+         "p.json/gate/quality: quality.csv has no column of numbers 'path'"},
+        {"{\"gate\": {\"quality\": {\"noise\": [0, 1]}}}", "p.json/gate/quality/noise: expected an object"},
+        {"{\"gate\": {\"quality\": {\"noise\": {\"maen\": [0, 1]}}}}",
+         "p.json/gate/quality/noise: no key 'maen': did you mean mean?"},
+        {"{\"gate\": {\"quality\": {\"noise\": {\"max\": 3}}}}", "p.json/gate/quality/noise/max: expected a"},
+        {"{\"gate\": {\"quality\": {\"noise\": {\"max\": [null, null]}}}}",
+         "p.json/gate/quality/noise/max: one of the two ends must be a number"},
+        {"{\"gate\": {\"quality\": {\"noise\": {\"mean\": [0, 1], \"mean\": [0, 2]}}}}",
+         "p.json: 'mean' is given twice"},
         {"{\"gate\": {\"leaks\": {}}}", "p.json/gate/leaks: 'between' is missing"},
         {"{\"gate\": {\"leaks\": {\"between\": [\"train\"]}}}",
          "p.json/gate/leaks/between: expected the names of two or more directories"},

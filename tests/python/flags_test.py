@@ -1,13 +1,16 @@
-"""Flags of the command, and the numbers that CleanVision 0.3.7 decides by: with NumPy and Pillow, or with CleanVision
-itself where that is installed."""
+"""Flags of the command and of the package, and the numbers that CleanVision 0.3.7 decides by: with NumPy and Pillow, or
+with CleanVision itself where that is installed."""
 
 import csv
+import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from PIL import Image
+
+import gpuhist as gh
 
 SHARED = {"dark", "light", "low_information", "odd_aspect_ratio", "odd_size", "grayscale"}
 
@@ -97,3 +100,101 @@ def test_flags_are_those_of_cleanvision(pictures, flags):
         marks = kind.mark_issue(scores, flag, parameters.get("threshold"))
         theirs |= {(path, flag) for path in marks.index[marks.iloc[:, 0]]}
     assert set(flags) == theirs
+
+
+@pytest.fixture(scope="module")
+def mixed(pictures, tmp_path_factory):
+    """Pictures of every kind: also copies, near copies, floats with NaN, 16 bits, bands, and a file that is none."""
+    folder = tmp_path_factory.mktemp("mixed")
+    rng = np.random.default_rng(12)
+    for path in sorted(pictures.iterdir())[::4]:
+        (folder / path.name).write_bytes(path.read_bytes())
+        (folder / f"copy-{path.name}").write_bytes(path.read_bytes())
+    y, x = np.mgrid[:90, :120]
+    slope = np.stack([x + y, 200 - x, 2 * y], -1).astype(np.uint8)
+    Image.fromarray(slope).save(folder / "slope.png")
+    slope[40:44, 50:60] ^= 8
+    Image.fromarray(slope).save(folder / "slope-near.png")
+    Image.fromarray(np.full((30, 30, 3), 77, np.uint8)).save(folder / "plain.png")
+    Image.fromarray(np.full((31, 30, 3), 77, np.uint8)).save(folder / "plain-other.png")
+    gh.write(folder / "deep.png", rng.integers(0, 65536, (40, 50, 3), np.uint16))
+    floats = rng.random((40, 50)).astype(np.float32)
+    floats[3, 4:7] = np.nan, np.inf, -np.inf
+    gh.write(folder / "floats.tiff", floats)
+    gh.write(folder / "bands.tiff", rng.integers(0, 256, (40, 50, 6), np.uint8), layout="HWC")
+    gh.write(folder / "same-bands.tiff", np.full((40, 50, 6), 9, np.uint8), layout="HWC")
+    gh.write(folder / "tiny.tiff", np.array([[5]], np.uint8))
+    (folder / "none.png").write_bytes(b"none")
+    return folder
+
+
+POLICIES = [
+    {},
+    {"flags": {"dark": 0.9, "blurry": 0.01, "noisy": False, "near_duplicate": 12, "odd_size": 0.5}},
+    {"flags": {"duplicate": False, "near_duplicate": 16, "low_information": 20, "clipped": 0, "low_contrast": 0.3}},
+    {"flags": {"near_duplicate": False, "grayscale": False, "odd_size": False, "nan": 2}, "gate": {"errors": 1}},
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
+def test_flags_of_the_package_are_those_of_the_command(mixed, tmp_path, policy):
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(policy))
+    words = [str(mixed), "-q", "--quality", "--policy", str(file), "-o", str(tmp_path / "out")]
+    assert subprocess.run([sys.executable, "-m", "gpuhist", *words]).returncode == 1, "a file is no image"
+    with open(tmp_path / "out/flags.csv", newline="") as rows:
+        expected = [(row["path"], row["flag"], float(row["value"]), row["threshold"]) for row in csv.DictReader(rows)]
+    assert len(expected) > 20
+    images = list(gh.measure_many(mixed, measures="quality"))
+    for given in (policy, file, str(file)):
+        found = gh.flags(iter(images), policy=given)
+        rows = [
+            (one.path, one.flag, one.value, "" if one.threshold is None else one.threshold) for one in found
+        ]
+        assert rows == [(path, flag, value, text and float(text)) for path, flag, value, text in expected]
+    for one in found:
+        assert images[one.image].path == one.path
+        assert (one.first is not None) == (one.flag in ("duplicate", "near_duplicate"))
+        if one.flag == "duplicate":
+            first = images[one.first]
+            assert one.first < one.image and first.measures["pixels_hash"] == images[one.image].measures["pixels_hash"]
+    if policy == {}:
+        assert gh.flags(images) == found
+
+
+def test_flags_of_arrays(rng):
+    image = rng.integers(0, 256, (30, 40, 3), np.uint8)
+    results = [gh.measure(one, measures="quality") for one in (image, image // 8, image)]
+    found = gh.flags(results, policy={"flags": {"noisy": False}})
+    assert [(one.path, one.image, one.flag, one.first) for one in found] == [
+        ("", 1, "dark", None),
+        ("", 2, "duplicate", 0),
+    ]
+    assert found[0].value == results[1].measures["brightness_p99"] and found[0].threshold == 0.32
+    assert gh.flags([]) == []
+    some = gh.measure(image, measures=["noise", "hashes"])
+    with pytest.raises(gh.InvalidArgument, match="image 1: brightness_p99 was not measured, which the flag dark needs"):
+        gh.flags([results[0], some])
+    off = {name: False for name in ("dark", "light", "low_contrast", "blurry", "grayscale")}
+    assert [one.flag for one in gh.flags([some], policy={"flags": off})] == ["noisy"]
+
+
+def test_what_is_no_set_or_no_policy_is_refused(rng, tmp_path):
+    result = gh.measure(rng.integers(0, 256, (30, 40), np.uint8), measures="quality")
+    with pytest.raises(gh.InvalidArgument, match="images: a single Result"):
+        gh.flags(result)
+    with pytest.raises(gh.InvalidArgument, match="images: a str, and"):
+        gh.flags(["photo.jpg"])
+    with pytest.raises(gh.InvalidArgument, match="policy/flags: no key 'drak': did you mean dark?"):
+        gh.flags([result], policy={"flags": {"drak": 1}})
+    with pytest.raises(gh.InvalidArgument, match="policy: 3 is neither the path"):
+        gh.flags([result], policy=3)
+    with pytest.raises(gh.InvalidArgument, match="policy: Object of type set"):
+        gh.flags([result], policy={"flags": {1, 2}})
+    with pytest.raises(gh.InvalidArgument, match="policy: no JSON"):
+        gh.flags([result], policy={"flags": {"dark": float("nan")}})
+    with pytest.raises(gh.IoError, match="lost.json"):
+        gh.flags([result], policy=tmp_path / "lost.json")
+    (tmp_path / "p.json").write_text("[]")
+    with pytest.raises(gh.IoError, match="p.json: expected an object"):
+        gh.flags([result], policy=tmp_path / "p.json")

@@ -24,6 +24,8 @@ masked = gh.measure("photo.jpg", mask="mask.png", nodata={"red": [0, 1]}, valid=
 count: int = masked.red.valid + masked.red.masked + masked.red.nodata
 for label, region in gh.regions("photo.jpg", "cells.tif", nodata=["tag", 0], nodata_any=True).items():
     print(label + region.area, region.box.x, region.red.mean)
+for flag in gh.flags([masked], policy={"flags": {"dark": 0.2}}):
+    print(flag.path + flag.flag, flag.value + (flag.threshold or 0), flag.first)
 print(m.shape, gh.Statistics.p99, gh.Analyzer(channels=3).layout.bytes, gh.histogram("x.png", bins=64).edges.size)
 """
 BAD = """

@@ -25,6 +25,7 @@ from ._errors import (
     OutOfMemory,
     UnsupportedDepth,
 )
+from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
 from ._measure import histogram, measure, measure_many, table
 from ._native import Statistics
@@ -44,6 +45,7 @@ __all__ = [
     "CudaError",
     "EngineUnavailable",
     "Error",
+    "Flag",
     "Histogram",
     "InvalidArgument",
     "IoError",
@@ -59,6 +61,7 @@ __all__ = [
     "Summary",
     "UnsupportedDepth",
     "engines",
+    "flags",
     "histogram",
     "measure",
     "measure_many",

@@ -239,12 +239,33 @@ GPUHIST_AVX2 int swap_colors(const std::byte* from, int pixels, int channels, in
                                              : i);  // bytes behind the last whole pixel are written again
     }
     const __m128i shuffle = _mm_load_si128(reinterpret_cast<const __m128i*>(at));
+    const int step = together * pixel_bytes, bytes = pixels * pixel_bytes;
+    const auto swap = [&](int at_byte) __attribute__((target("avx2,popcnt"), always_inline)) {
+        const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at_byte));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + at_byte), _mm_shuffle_epi8(some, shuffle));
+    };
+    int done = 0;
+    for (; done + 3 * step + 16 <= bytes; done += 4 * step)
+        for (int k = 0; k < 4; ++k) swap(done + k * step);
+    for (; done + 16 <= bytes; done += step) swap(done);
+    return done / pixel_bytes;
+}
+
+GPUHIST_AVX2 std::uint32_t sum(const std::int16_t* words, int count) {
+    const __m256i one = _mm256_set1_epi16(1);
+    __m256i first = _mm256_setzero_si256(), second = first;
     int i = 0;
-    for (; (pixels - i) * pixel_bytes >= 16; i += together) {
-        const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * pixel_bytes));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * pixel_bytes), _mm_shuffle_epi8(some, shuffle));
+    for (; i + 32 <= count; i += 32) {
+        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
+        second = _mm256_add_epi32(second, _mm256_madd_epi16(words_at(words + i + 16), one));
     }
-    return i;
+    if (i + 16 <= count) {
+        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
+        i += 16;
+    }
+    auto total = static_cast<std::uint32_t>(sum_of(_mm256_add_epi32(first, second)));
+    for (; i < count; ++i) total += static_cast<std::uint32_t>(words[i]);
+    return total;
 }
 
 GPUHIST_AVX2 ColorSums colors(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order) {
@@ -307,39 +328,47 @@ GPUHIST_AVX2 int brightness_keys(const std::uint8_t* samples, int pixels, int ch
 GPUHIST_AVX2 int in_windows(const std::uint32_t* keys, int count, const KeyWindows& windows, std::uint64_t* below,
                             std::uint32_t* out) {
     constexpr int most = KeyWindows::most;
-    __m256i low[most], high[most], less[most];
-    for (int k = 0; k < most; ++k) {  // words without a sign less 32768 have one
+    static_assert(most == 7, "a shuffle looks ends up among 8 words");
+    const auto with_sign = [](int number) { return static_cast<std::int16_t>(number - 32767); };  // up to 63500
+    __m256i before[most], from[most];
+    alignas(16) std::int16_t ends[8] = {-32768};  // of the window that began last; before the first, no key is in one
+    for (int k = 0; k < most; ++k) {
         const bool any = k < windows.numbers;
-        low[k] = _mm256_set1_epi16(static_cast<std::int16_t>(any ? windows.low[k] - 32768 : 32767));
-        high[k] = _mm256_set1_epi16(static_cast<std::int16_t>(any ? windows.high[k] - 32768 : 32767));
-        less[k] = _mm256_setzero_si256();
+        before[k] = _mm256_set1_epi16(any ? with_sign(windows.low[k] - 1) : std::int16_t{32767});
+        from[k] = _mm256_setzero_si256();
+        ends[k + 1] = any ? with_sign(windows.high[k] + 1) : std::int16_t{-32768};
     }
-    const __m256i flip = _mm256_set1_epi16(-32768), all = _mm256_set1_epi16(-1);
+    const __m256i half = _mm256_set1_epi16(32767), of_word = _mm256_set1_epi16(-0x0202),
+                  two_bytes = _mm256_set1_epi16(0x0100),
+                  end_of = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(ends)));
     std::uint32_t* end = out;
-    for (int i = 0; i + 16 <= count; i += 16) {
+    int i = 0;
+    for (; i + 16 <= count; i += 16) {
         const __m256i first = words_at(reinterpret_cast<const std::int16_t*>(keys + i)),
                       second = words_at(reinterpret_cast<const std::int16_t*>(keys + i + 8));
-        const __m256i number = _mm256_xor_si256(_mm256_packus_epi32(_mm256_srli_epi32(first, KeyWindows::shift),
+        const __m256i number = _mm256_sub_epi16(_mm256_packus_epi32(_mm256_srli_epi32(first, KeyWindows::shift),
                                                                     _mm256_srli_epi32(second, KeyWindows::shift)),
-                                                flip);
-        __m256i outside = all;
+                                                half);
+        __m256i begun = _mm256_setzero_si256();  // less the number of windows that begin at the key or below it
         for (int k = 0; k < most; ++k) {
-            const __m256i under = _mm256_cmpgt_epi16(low[k], number);
-            less[k] = _mm256_sub_epi16(less[k], under);
-            outside = _mm256_and_si256(outside, _mm256_or_si256(under, _mm256_cmpgt_epi16(number, high[k])));
+            const __m256i is_from = _mm256_cmpgt_epi16(number, before[k]);
+            from[k] = _mm256_sub_epi16(from[k], is_from);
+            begun = _mm256_add_epi16(begun, is_from);
         }
+        const __m256i place = _mm256_add_epi16(_mm256_mullo_epi16(begun, of_word), two_bytes),
+                      inside = _mm256_cmpgt_epi16(_mm256_shuffle_epi8(end_of, place), number);
+        if (_mm256_testz_si256(inside, inside)) continue;
         // Packing and unpacking both keep to the halves of a register: the order is that of the keys.
-        const __m256i keys_of[2] = {first, second}, outside_of[2] = {_mm256_unpacklo_epi16(outside, outside),
-                                                                     _mm256_unpackhi_epi16(outside, outside)};
-        for (int half = 0; half < 2; ++half) {
-            const unsigned bits =
-                ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(outside_of[half]))) & 255;
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(end), compressed(keys_of[half], bits));
+        const __m256i keys_of[2] = {first, second},
+                      inside_of[2] = {_mm256_unpacklo_epi16(inside, inside), _mm256_unpackhi_epi16(inside, inside)};
+        for (int eight = 0; eight < 2; ++eight) {
+            const auto bits = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(inside_of[eight])));
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(end), compressed(keys_of[eight], bits));
             end += __builtin_popcount(bits);
         }
     }
     for (int k = 0; k < windows.numbers; ++k)
-        below[k] += static_cast<std::uint64_t>(sum_of(_mm256_madd_epi16(less[k], _mm256_set1_epi16(1))));
+        below[k] += static_cast<std::uint64_t>(i - sum_of(_mm256_madd_epi16(from[k], _mm256_set1_epi16(1))));
     return static_cast<int>(end - out);
 }
 
@@ -390,6 +419,9 @@ int in_windows(const std::uint32_t*, int, const KeyWindows&, std::uint64_t*, std
     return 0;
 }
 int select(const std::uint32_t*, int, int, const std::uint32_t*, int, std::uint32_t*) {
+    return 0;
+}
+std::uint32_t sum(const std::int16_t*, int) {
     return 0;
 }
 int swap_colors(const std::byte*, int, int, int, std::byte*) {

@@ -46,7 +46,8 @@ ColorSums colors(const std::uint8_t* samples, int pixels, int channels, ChannelO
 /// 241 R^2 + 691 G^2 + 68 B^2 of the first pixels. Returns how many they are: a multiple of 8, all but fewer than 10.
 int brightness_keys(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, std::uint32_t* out);
 
-/// Windows of the highest 16 bits of keys of 26, ascending and apart. Those from `numbers` on contain nothing.
+/// Windows of the highest 16 bits of keys of 26, up to 1000 * 255^2, ascending and apart. Those from `numbers` on
+/// contain nothing.
 struct KeyWindows {
     static constexpr int most = 7, shift = 10;
     int numbers = 0;
@@ -63,6 +64,9 @@ int in_windows(const std::uint32_t* keys, int count, const KeyWindows& windows, 
 /// there is room for 8 more. A multiple of 8 keys is looked at: all but fewer than 8.
 int select(const std::uint32_t* keys, int count, int shift, const std::uint32_t* wanted, int numbers,
            std::uint32_t* out);
+
+/// Sum of words without a sign below 2^15, up to 2^16 of them.
+std::uint32_t sum(const std::int16_t* words, int count);
 
 /// Copies the first of `pixels` interleaved ones of 3 or 4 samples of 1 or 2 bytes, with their first and third sample
 /// swapped. Returns how many they are: all but fewer than 6.

@@ -98,12 +98,11 @@ class Measures {
 
     /// Measures of this set that read only valid pixels, or all pixels as they are stored.
     constexpr Measures of_pixels(bool as_stored = false) const {
-        Measures some;
-        some.longest_side_ = longest_side_;
-        some.white_ = white_;
-        for (const MeasureTraits& traits : all_measures)
-            if (traits.reads_pixels && traits.as_stored == as_stored && has(traits.measure)) some.add(traits.measure);
-        return some;
+        return those([&](const MeasureTraits& traits) { return traits.reads_pixels && traits.as_stored == as_stored; });
+    }
+    /// Measures of this set that look at pixels, valid or as they are stored.
+    constexpr Measures of_all_pixels() const {
+        return those([](const MeasureTraits& traits) { return traits.reads_pixels; });
     }
 
     /// Adds measures by word: `quality` for all, or the name of one. Throws InvalidArgument for other words; the
@@ -117,6 +116,15 @@ class Measures {
     }
 
   private:
+    template <class Is>
+    constexpr Measures those(const Is& is) const {
+        Measures some;
+        some.longest_side_ = longest_side_;
+        some.white_ = white_;
+        for (const MeasureTraits& traits : all_measures)
+            if (is(traits) && has(traits.measure)) some.add(traits.measure);
+        return some;
+    }
     static constexpr std::uint32_t bit(Measure measure) { return std::uint32_t{1} << static_cast<unsigned>(measure); }
     std::uint32_t bits_ = 0;
     std::uint32_t longest_side_ = 0;

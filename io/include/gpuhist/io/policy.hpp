@@ -15,10 +15,13 @@ namespace gpuhist::io {
 
 /// Rules that a set must obey. Absent rules are not checked.
 struct GateRules {
-    /// Interval for a number of the whole set: a column of dataset.csv, in one channel. Both ends are inside.
+    /// Interval for a number of the whole set. Both ends are inside; an absent one is open.
     struct Interval {
-        std::string column, channel;
+        std::string column;
+        std::string of;  ///< in `dataset` the channel; in `quality` which number of the column: mean, min or max
         std::optional<double> lowest, highest;
+
+        bool contains(double value) const { return !(lowest && value < *lowest) && !(highest && value > *highest); }
     };
     /// No image of one set may be in another one. A set has the images below a directory of its name.
     struct Leaks {
@@ -27,7 +30,8 @@ struct GateRules {
     };
     std::optional<std::uint64_t> errors;                    ///< largest number of inputs that failed
     std::array<std::optional<double>, flag_count> flagged;  ///< largest share of images with a flag
-    std::vector<Interval> dataset;
+    std::vector<Interval> dataset;                          ///< for columns of dataset.csv
+    std::vector<Interval> quality;                          ///< for columns of quality.csv, over the images of the set
     std::optional<Leaks> leaks;
 
     const std::optional<double>& share_of(Flag flag) const { return flagged[static_cast<std::size_t>(flag)]; }
