@@ -13,6 +13,7 @@
 #include "gpuhist/image.hpp"
 #include "gpuhist/jpeg.hpp"
 #include "gpuhist/lut.hpp"
+#include "gpuhist/multi_engine.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"
 #include "gpuhist/reduce.hpp"
