@@ -66,36 +66,28 @@ ThreadSums by_lanes(const Bytes<C>& image, std::int64_t rows) {
                 const auto x_of = [&](int lane) { return strip * columns + (lane - 1) * cuda::lane_pixels; };
                 std::uint32_t luma[lanes];
                 for (int lane = 0; lane < lanes; ++lane) {
-                    std::uint32_t words[C], red, green, blue;
+                    std::uint32_t words[C], red = 0, green = 0, blue = 0;
                     words_of(x_of(lane), y, words);
                     luma[lane] = colors.luma(words);
                     for (int i = 0; i < 4; ++i)
                         EXPECT_EQ(luma[lane] >> 8 * i & 0xFF,
                                   static_cast<std::uint32_t>(image.luma(x_of(lane) + i, y)));
-                    if (y < begin || lane == 0 || lane == lanes - 1) continue;
+                    if (y < begin) continue;
                     colors.split(words, red, green, blue);
                     sums[static_cast<std::size_t>(lane)].add_colors(red, green, blue);
                 }
                 for (int lane = 0; lane < lanes; ++lane) {
                     const std::uint32_t left = luma[lane > 0 ? lane - 1 : 0],
                                         right = luma[lane + 1 < lanes ? lane + 1 : lane];
-                    const bool own = lane > 0 && lane + 1 < lanes;
-                    const auto inside = [&](int i) {
-                        return own && x_of(lane) + i > 0 && x_of(lane) + i + 1 < image.width;
-                    };
-                    ByteSums& one = sums[static_cast<std::size_t>(lane)];
-                    const std::uint32_t all = own ? cuda::all_bytes : 0;
-                    if (y < begin) {
-                        one.begin_row(luma[lane], left, right, all);
-                        continue;
-                    }
-                    one.add_row(luma[lane], left, right, all);
-                    if (y >= 2)
-                        one.add_noise((inside(0) ? 0xFFFFU : 0U) | (inside(1) ? 0xFFFF0000U : 0U),
-                                      (inside(2) ? 0xFFFFU : 0U) | (inside(3) ? 0xFFFF0000U : 0U));
+                    const auto inside = [&](int i) { return x_of(lane) + i > 0 && x_of(lane) + i + 1 < image.width; };
+                    sums[static_cast<std::size_t>(lane)].add_row(
+                        luma[lane], left, right, y >= begin,
+                        (inside(0) ? 0xFFFFU : 0U) | (inside(1) ? 0xFFFF0000U : 0U),
+                        (inside(2) ? 0xFFFFU : 0U) | (inside(3) ? 0xFFFF0000U : 0U));
                 }
             }
-            for (ByteSums& one : sums) one.take([&](int sum, std::int64_t value) { total.of[sum] += value; });
+            for (std::size_t lane = 1; lane + 1 < sums.size(); ++lane)
+                sums[lane].take([&](int sum, std::int64_t value) { total.of[sum] += value; });
         }
     std::vector<int> met(static_cast<std::size_t>((image.width + 2) * (image.height + 2)));
     for (std::int64_t i = 0; i < cuda::border_places(image.width, image.height); ++i) {

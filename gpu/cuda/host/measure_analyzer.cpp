@@ -54,7 +54,7 @@ MeasureParameters measure_parameters(const ImageView& image, const Measures& mea
 
 void launch_sums(const MeasureParameters& p, const Launch& launch) {
     const bool luma = p.red != p.green;
-    if (sample_bytes(p.depth) == 1 && !p.mask.data && (luma ? p.channels <= 4 : p.channels == 1))
+    if (p.depth == Depth::u8 && !p.mask.data && p.neighborhoods && (luma ? p.channels <= 4 : p.channels == 1))
         launch_byte_measures(p, launch);
     else
         launch_measures(p, launch);

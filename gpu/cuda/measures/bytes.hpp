@@ -1,11 +1,10 @@
-// Measures of bytes without a mask, four pixels at a time: for host and device. Formulas alone; which lane has which
+// Measures of u8 without a mask, four pixels at a time: for host and device. Formulas alone; which lane has which
 // pixels, and what lies beside them, is the business of a warp (bytes.cu).
 //
-// Sums of squares of a filter over the whole plane, where the image is surrounded by zeros, follow from the sums of
-// products of pixels at a distance: sum of (k * I)^2 = sum over distances d of (k * k)(d) times the sum of I(p) I(p +
-// d). Products of bytes are added up four at once, and on newer GPUs by tensor cores. What is different at the border,
-// where it is reflected, is corrected there (`add_border`). So there are no sums of Laplacian: those over the plane are
-// zero.
+// The image is seen as a plane, with zeros around it. There, sums of squares of a filter k follow from sums of products
+// of pixels at a distance: the sum of (k * I)^2 is the sum over all distances d of (k * k)(d) times the sum of I(p) I(p
+// + d). Products of bytes are added up four at once. Afterwards, `add_border` corrects what is different where the
+// border is reflected. So the sum of the Laplacian needs only the border: it is zero over the plane.
 #pragma once
 
 #include <cmath>
@@ -24,7 +23,7 @@ namespace gpuhist::cuda {
 
 /// Pixels of a lane.
 inline constexpr int lane_pixels = 4;
-inline constexpr std::uint32_t all_bytes = 0xFFFFFFFF, ones = 0x01010101;
+inline constexpr std::uint32_t ones = 0x01010101;
 
 /// Bytes of two words: digit i of the selector, from the lowest, is the place of byte i in b and a.
 GPUHIST_HD inline std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
@@ -62,50 +61,6 @@ GPUHIST_HD inline std::uint32_t weigh_high(std::uint32_t weights, std::uint32_t 
     return weigh_low(weights, bytes >> 16, sum);
 #endif
 }
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define GPUHIST_TENSOR_CORES 1
-#else
-#define GPUHIST_TENSOR_CORES 0
-#endif
-
-/// Two sums of products of bytes of a warp, modulo 2^32. On tensor cores: the diagonals of a matrix, of which a row and
-/// a column are the bytes of four lanes.
-class Dots {
-  public:
-    /// first += a.low * b.low + a.high * b.high; second += c.low * b.low + c.high * b.high. By all lanes of a warp.
-    GPUHIST_HD void add(std::uint32_t a_low, std::uint32_t a_high, std::uint32_t c_low, std::uint32_t c_high,
-                        std::uint32_t b_low, std::uint32_t b_high) {
-#if GPUHIST_TENSOR_CORES
-        asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
-            "%2, %3};"
-            : "+r"(sums_[0]), "+r"(sums_[1]), "+r"(sums_[2]), "+r"(sums_[3])
-            : "r"(a_low), "r"(c_low), "r"(a_high), "r"(c_high), "r"(b_low), "r"(b_high));
-#else
-        sums_[0] = dot(a_high, b_high, dot(a_low, b_low, sums_[0]));
-        sums_[1] = dot(c_high, b_high, dot(c_low, b_low, sums_[1]));
-#endif
-    }
-    /// Share of a lane in the sums.
-    GPUHIST_HD std::int64_t first() const {
-        return share(0);
-    }
-    GPUHIST_HD std::int64_t second() const {
-        return share(1);
-    }
-
-  private:
-    GPUHIST_HD std::int64_t share(int sum) const {
-#if GPUHIST_TENSOR_CORES
-        const int lane = threadIdx.x % 32, row = lane / 4;  // with columns 2 (lane % 4) and the next
-        if (row / 2 != lane % 4) return 0;
-        return row % 2 == 0 ? sums_[2 * sum] : sums_[2 * sum + 1];
-#else
-        return sums_[sum];
-#endif
-    }
-    std::uint32_t sums_[2 + 2 * GPUHIST_TENSOR_CORES] = {};
-};
 
 /// Two whole numbers of up to 11 bits and a sign, as floats of 16 bits.
 struct Pair {
@@ -226,89 +181,88 @@ struct ByteColors {
     }
 };
 
-/// Sums of four columns, row after row.
+/// Sums of the four columns of a lane, row after row.
 class ByteSums {
   public:
-    /// Rows at most between two calls of `take`: sums of products of 32 bits have room for 1032, floats that are whole
-    /// numbers for 2056.
-    static constexpr int most_rows = 512;
+    /// Rows at most before `take`: for more than these, sums of products of 32 bits have room, and floats are exact.
+    static constexpr int most_rows = 1024;
 
-    /// Adds the colors of a row: of the pixels that are the lane's own, else zeros.
+    /// Adds the colors of a row.
     GPUHIST_HD void add_colors(std::uint32_t red, std::uint32_t green, std::uint32_t blue) {
         constexpr std::uint32_t low = 0x7F7F7F7F;
-        const std::uint32_t differ = (red ^ green) | (green ^ blue), high = (((differ & low) + low) | differ) & ~low;
-        colors_[0].add(red, green, blue, blue, red, green);
-        colors_[1].add(red, 0, 0, blue, green, blue);
-        colors_[2].add(ones, 0, 0, ones, red, green);
-        colors_[3].add(ones, 0, 0, ones, blue, high);
+        const std::uint32_t differ = (red ^ green) | (green ^ blue);
+        not_gray_ = dot((((differ & low) + low) | differ) & ~low, ones, not_gray_);
+        squares_ = dot(green, green, dot(red, red, squares_));
+        blue_squares_ = dot(blue, blue, blue_squares_);
+        red_green_ = dot(red, green, red_green_);
+        blue_others_ = dot(green, blue, dot(red, blue, blue_others_));
+        red_ = dot(red, ones, red_);
+        green_ = dot(green, ones, green_);
+        blue_ = dot(blue, ones, blue_);
     }
 
-    /// Takes the luma of a row: four pixels, and those to the left and to the right, which are zero outside the image.
-    /// `own`: zero in pixels that are not the lane's own. The first two rows are only looked at: rows above the image
-    /// are zero.
-    GPUHIST_HD void begin_row(std::uint32_t luma, std::uint32_t left, std::uint32_t right, std::uint32_t own) {
-        const std::uint32_t before = permute(left, luma, 0x6543), behind = permute(luma, right, 0x4321);
-        const Pair first = Pair::of_bytes(permute(luma, Pair::upper, 0x4140)),
-                   second = Pair::of_bytes(permute(luma, Pair::upper, 0x4342)),
-                   between = Pair::of_bytes(permute(behind, Pair::upper, 0x4140));
-        rows_[1] = rows_[0];
-        rows_[0] = luma & own;
-        for (int i = 0; i < 2; ++i) {
-            bends_[2][i] = bends_[1][i];
-            bends_[1][i] = bends_[0][i];
-        }
-        bends_[0][0] = (Pair::of_bytes(permute(before, Pair::upper, 0x4140)) - first) + (between - first);
-        bends_[0][1] = (between - second) + (Pair::of_bytes(permute(behind, Pair::upper, 0x4342)) - second);
-    }
-    GPUHIST_HD void add_row(std::uint32_t luma, std::uint32_t left, std::uint32_t right, std::uint32_t own) {
-        const std::uint32_t above = rows_[0], higher = rows_[1], row = luma & own;
+    /// Adds the luma of a row of the plane: four pixels, and those to the left and to the right. The two rows before
+    /// come first, if they are not above the image; `counts` is false for them. `keeps`: bits of the pixels whose noise
+    /// is added, 16 per pixel.
+    GPUHIST_HD void add_row(std::uint32_t luma, std::uint32_t left, std::uint32_t right, bool counts,
+                            std::uint32_t keep_first, std::uint32_t keep_second) {
         const std::uint32_t left1 = permute(left, luma, 0x6543), left2 = permute(left, luma, 0x5432),
                             right1 = permute(luma, right, 0x4321), right2 = permute(luma, right, 0x5432);
-        // By distance in columns and rows: (2, 1) and (1, 2) on both sides; (1, 1) on both sides;
-        products_[0].add(right2, right1, right1, 0, above, higher);
-        products_[0].add(left2, left1, left1, 0, above, higher);
-        // (2, 0) and (0, 2); none;
-        products_[1].add(right2, luma, luma, 0, row, higher);
-        // (1, 0) and (0, 1); (2, 2) on both sides.
-        products_[2].add(right1, 0, 0, right2, row, higher);
-        products_[2].add(luma, 0, 0, left2, above, higher);
-        begin_row(luma, left, right, own);
-    }
-    /// Adds the noise at the row before the last, inside the border. `keeps`: bits of two pixels each that are inside.
-    GPUHIST_HD void add_noise(std::uint32_t keep_first, std::uint32_t keep_second) {
-        const std::uint32_t keeps[] = {keep_first, keep_second};
-        for (int i = 0; i < 2; ++i) {
-            const Pair noise = (bends_[2][i].less_twice(bends_[1][i]) + bends_[0][i]).kept(keeps[i]);
-            noise_ += fabsf(noise.first());
-            noise_ += fabsf(noise.second());
+        const Pair first = pair(luma, 0x4140), second = pair(luma, 0x4342), between = pair(right1, 0x4140);
+        const Pair bend_first = (pair(left1, 0x4140) - first) + (between - first),
+                   bend_second = (between - second) + (pair(right1, 0x4342) - second);
+        if (counts) {
+            none_ = dot(luma, luma, none_);
+            one_ = dot(above_, luma, dot(luma, right1, one_));
+            two_ = dot(higher_, luma, dot(luma, right2, two_));
+            diagonal_ = dot(above_, left1, dot(above_, right1, diagonal_));
+            two_and_one_ = dot(above_, left2, dot(above_, right2, two_and_one_));
+            two_and_one_ = dot(higher_, left1, dot(higher_, right1, two_and_one_));
+            far_diagonal_ = dot(higher_, left2, dot(higher_, right2, far_diagonal_));
+            add_noise((bends_higher_[0].less_twice(bends_above_[0]) + bend_first).kept(keep_first));
+            add_noise((bends_higher_[1].less_twice(bends_above_[1]) + bend_second).kept(keep_second));
         }
+        higher_ = above_;
+        above_ = luma;
+        bends_higher_[0] = bends_above_[0];
+        bends_higher_[1] = bends_above_[1];
+        bends_above_[0] = bend_first;
+        bends_above_[1] = bend_second;
     }
 
-    /// Calls add(sum, value) with the lane's share in each sum over the plane, and begins anew.
+    /// Calls add(sum, value) with the sums over the columns in the plane.
     template <class Add>
-    GPUHIST_HD void take(const Add& add) {
-        const std::int64_t far_1 = products_[0].first(), diagonal_1 = products_[0].second(), two = products_[1].first(),
-                           none = products_[1].second(), one = products_[2].first(), diagonal_2 = products_[2].second();
-        add(first_sum<measures::Laplacian>() + 2, 20 * none - 16 * one + 4 * diagonal_1 + 2 * two);
-        add(first_sum<measures::Tenengrad>() + 1, 24 * none + 16 * one - 8 * two - 8 * far_1 - 4 * diagonal_2);
+    GPUHIST_HD void take(const Add& add) const {
+        const std::int64_t none = none_, one = one_, two = two_, diagonal = diagonal_, two_and_one = two_and_one_,
+                           far_diagonal = far_diagonal_;
+        add(first_sum<measures::Laplacian>() + 2, 20 * none - 16 * one + 4 * diagonal + 2 * two);
+        add(first_sum<measures::Tenengrad>() + 1, 24 * none + 16 * one - 8 * two - 8 * two_and_one - 4 * far_diagonal);
         add(first_sum<measures::Noise>() + 1, static_cast<std::int64_t>(noise_));
-        const std::int64_t squares = colors_[0].first(), blue_others = colors_[0].second(),
-                           red_green = colors_[1].first(), blues = colors_[1].second(), red = colors_[2].first(),
-                           green = colors_[2].second(), blue = colors_[3].first(), high_bits = colors_[3].second();
+        const std::int64_t squares = squares_, blue_squares = blue_squares_, red_green = red_green_,
+                           blue_others = blue_others_, red = red_, green = green_, blue = blue_;
         constexpr int colorfulness = first_sum<measures::Colorfulness>() + 1;
         add(colorfulness, red - green);
         add(colorfulness + 1, squares - 2 * red_green);
         add(colorfulness + 2, red + green - 2 * blue);
-        add(colorfulness + 3, squares + 2 * red_green + 4 * blues - 4 * blue_others);
-        add(first_sum<measures::Gray>() + 1, high_bits / 128);
-        *this = ByteSums();
+        add(colorfulness + 3, squares + 2 * red_green + 4 * blue_squares - 4 * blue_others);
+        add(first_sum<measures::Gray>() + 1, std::int64_t{not_gray_ / 0x80});
     }
 
   private:
-    std::uint32_t rows_[2] = {};  ///< luma of the last rows, the last one first, of own pixels
-    Pair bends_[3][2] = {};       ///< second differences along the last rows
-    float noise_ = 0;
-    Dots products_[3], colors_[4];
+    GPUHIST_HD static Pair pair(std::uint32_t bytes, std::uint32_t selector) {
+        return Pair::of_bytes(permute(bytes, Pair::upper, selector));
+    }
+    GPUHIST_HD void add_noise(const Pair& noise) { noise_ = noise_ + fabsf(noise.first()) + fabsf(noise.second()); }
+
+    std::uint32_t above_ = 0, higher_ = 0;             ///< luma of the last row, and of the one before
+    Pair bends_above_[2] = {}, bends_higher_[2] = {};  ///< their second differences along the row
+    float noise_ = 0;                                  ///< at the last row
+    /// Sums of products of luma at a distance, in columns and rows: none, 1 in one of them, 2 in one of them, 1 in
+    /// both, 2 in one and 1 in the other, 2 in both.
+    std::uint32_t none_ = 0, one_ = 0, two_ = 0, diagonal_ = 0, two_and_one_ = 0, far_diagonal_ = 0;
+    /// Sums of products of colors: squares of red and green, and of blue; red and green; blue and red or green.
+    std::uint32_t squares_ = 0, blue_squares_ = 0, red_green_ = 0, blue_others_ = 0;
+    std::uint32_t red_ = 0, green_ = 0, blue_ = 0, not_gray_ = 0;  ///< 128 per pixel that is not gray
 };
 
 /// Place at the border of an image: the pixels around it, and those at its edge. Numbers begin with 0.
@@ -348,6 +302,7 @@ GPUHIST_HD void add_border(std::int64_t x, std::int64_t y, std::int64_t width, s
     const measures::Pixel<Value> at{{around[0] + 1, around[1] + 1, around[2] + 1}, {}, 0};
     sums.add<measures::Laplacian>(at, -1);
     sums.add<measures::Tenengrad>(at, -1);
+    if (y <= 0 && x > 0 && x + 1 < width) sums.add<measures::Noise>(at, -1);  // which lanes add from above the image on
     if (x < 0 || x >= width || y < 0 || y >= height) return;
     for (int i = 0; i < 3; ++i) {
         if (x == 0) around[i][0] = around[i][2];
@@ -366,7 +321,7 @@ GPUHIST_HD inline void add_neighborhoods(std::int64_t width, std::int64_t height
     const std::int64_t around = 2 * (width + 2) + 2 * height;  // which it has subtracted
     sums.of[first_sum<measures::Laplacian>()] += width * height + around;
     sums.of[first_sum<measures::Tenengrad>()] += width * height + around;
-    sums.of[first_sum<measures::Noise>()] += (width - 2) * (height - 2);
+    sums.of[first_sum<measures::Noise>()] += (width - 2) * height;
 }
 
 }  // namespace gpuhist::cuda

@@ -25,7 +25,7 @@ struct MeasureParameters {
 /// Enqueues that measures are found in the pixels of an image. Throws CudaError; does not synchronize.
 void launch_measures(const MeasureParameters& parameters, const Launch& launch);
 
-/// The same for bytes of 1, 3 or 4 channels without a mask.
+/// The same for u8 of 1, 3 or 4 channels without a mask, and sides of at least 3. All measures are found.
 void launch_byte_measures(const MeasureParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

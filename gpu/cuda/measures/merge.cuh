@@ -19,8 +19,8 @@ struct BlockMeasures {
     __device__ void clear() {
         for (int i = static_cast<int>(threadIdx.x); i < measure_words; i += static_cast<int>(blockDim.x)) words[i] = 0;
     }
-    /// Adds a sum of each lane of a warp.
-    __device__ void add(int sum, std::int64_t value) {
+    /// Adds a sum of each lane of a warp. Not inlined: additions of 64 bits are loops.
+    __device__ __noinline__ void add(int sum, std::int64_t value) {
         value = reduce_warp(value, Sum{});
         if (threadIdx.x % warp_lanes != 0 || value == 0) return;
         atomicAdd(words + 2 * sum, static_cast<Word>(value) & 0xFFFFFFFFu);
