@@ -166,6 +166,7 @@ class PlannedEngine final : public Engine {
         const Normalization* const copy = plan::copy_of(job);
         plan::Plan plan = plan::make_plan(job.image, job.request, copy, plan::Rows::whole, workshop_.abilities());
         validate_output(job);
+        if (plan.copy == plan::Copy::executor && !job.request.measures.empty()) return analyze_and_copy(job);
         if (plan.copy == plan::Copy::executor) return workshop_.own().run(&job, 1);
         const bool findings = plan.copy == plan::Copy::findings, bands = plan.copy == plan::Copy::bands;
         Walk walk(workshop_, std::move(plan), job.image, findings ? copy : nullptr, plan::Rows::whole, *job.result);
@@ -173,6 +174,16 @@ class PlannedEngine final : public Engine {
         while (walk.end_pass());
         if (findings) walk.copy(job.image, job.output);
         if (bands) copy_bands(walk.plan(), job.image, *copy, job.output);
+    }
+
+    /// Lets the executor write a copy after the analysis, which measures the pixels: the copy may replace them.
+    void analyze_and_copy(Job& job) {
+        Job analysis = job, copy = job;
+        analysis.normalization.reset();
+        run_one(analysis);
+        copy.request.measures = {};
+        copy.result = &of_copy_;
+        run_one(copy);
     }
 
     /// Copies bands, each as a gray image, or all samples together as one.
@@ -220,7 +231,7 @@ class PlannedEngine final : public Engine {
     Workshop workshop_;
     std::unique_ptr<float[]> floats_;  ///< copies in f32
     std::size_t floats_capacity_ = 0;
-    Analysis of_band_;
+    Analysis of_band_, of_copy_;
 };
 
 }  // namespace

@@ -80,12 +80,26 @@ std::unique_ptr<StripAnalysis> Walk::begin_pass(const plan::Pass& pass, Analysis
         [&pass, &executor](const ImageView& pixels, Analysis& to) { executor.analyze(pass, pixels, to); }, result);
 }
 
+/// Returns whether a pass of the engine's own executor reads pixels that another of its passes also reads, but not in
+/// parts, which are made from one copy anyway.
+bool Walk::reads_again(const plan::Pass& pass) const {
+    const auto reads_them = [&](const Running& one) {
+        return &workshop_.executor(*one.pass) == &workshop_.own() && !one.done &&
+               std::pair(one.pass->pixels, one.pass->of) == std::pair(pass.pixels, pass.of);
+    };
+    const auto whole = [&](const Running& one) { return !one.pass->part && reads_them(one); };
+    return &workshop_.executor(pass) == &workshop_.own() &&
+           std::count_if(running_.begin(), running_.end(), reads_them) > 1 &&
+           std::any_of(running_.begin(), running_.end(), whole);
+}
+
 /// Pixels of a strip that a pass reads. They stay until the next call for other ones.
 ImageView Walk::pixels_of(const plan::Pass& pass, const ImageView& strip) {
     const std::pair wanted(pass.pixels, pass.of);
     if (viewed_ != wanted) {
         viewed_ = wanted;
         parts_taken_ = false;
+        brought_.reset();
         rules::ClassCounts counts;
         view_ = pass.pixels == plan::Pixels::given ? strip
                 : pass.pixels == plan::Pixels::masked
@@ -94,9 +108,12 @@ ImageView Walk::pixels_of(const plan::Pass& pass, const ImageView& strip) {
         const plan::Pass& main = plan_.main();
         if (first_ && wanted == std::pair(main.pixels, main.of)) counts_ += counts;
     }
-    if (!pass.part) return view_;
-    plan::PartMaker& parts = workshop_.executor(pass).parts();
-    if (!std::exchange(parts_taken_, true)) taken_ = parts.take(view_);
+    plan::Executor& executor = workshop_.executor(pass);
+    if (!brought_ && view_.memory == Memory::host && reads_again(pass)) brought_ = executor.bring(view_);
+    const ImageView& view = brought_ && &executor == &workshop_.own() ? *brought_ : view_;
+    if (!pass.part) return view;
+    plan::PartMaker& parts = executor.parts();
+    if (!std::exchange(parts_taken_, true)) taken_ = parts.take(view);
     return pass.channels == 0 ? core::as_one_channel(taken_) : parts.part(pass.first, pass.channels);
 }
 

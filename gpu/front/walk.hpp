@@ -92,6 +92,7 @@ class Walk final : public StripAnalysis {
     void begin(std::size_t first, std::size_t last);
     std::unique_ptr<StripAnalysis> begin_pass(const plan::Pass& pass, Analysis& result);
     ImageView pixels_of(const plan::Pass& pass, const ImageView& strip);
+    bool reads_again(const plan::Pass& pass) const;
     void finish();
 
     Workshop& workshop_;
@@ -111,8 +112,9 @@ class Walk final : public StripAnalysis {
     std::optional<std::pair<plan::Pixels, rules::PixelsOf>> viewed_;
     ImageView view_, taken_;
     bool parts_taken_ = false;
-    std::optional<Analysis> decides_;  ///< decides about the copy; absent: the result does
-    cpu::Part kept_;                   ///< strip whose copy is written in its place
+    std::optional<ImageView> brought_;  ///< that view in the memory of the executor
+    std::optional<Analysis> decides_;   ///< decides about the copy; absent: the result does
+    cpu::Part kept_;                    ///< strip whose copy is written in its place
 };
 
 }  // namespace gpuhist::front

@@ -41,6 +41,11 @@ struct Brightness {
     template <class Sample>
     static constexpr int key_bits = whole<Sample> ? (sizeof(Sample) == 1 ? 26 : 42) : 63;
 
+    /// Key of a pixel from the squares of its colors, of whole numbers.
+    template <class Square>
+    GPUHIST_HD static constexpr Square key_of_squares(Square red, Square green, Square blue) {
+        return 241 * red + 691 * green + 68 * blue;
+    }
     /// Key of a pixel from the values of its colors: brighter pixels have higher ones. Returns false if the square
     /// overflows.
     template <class Sample>
@@ -51,7 +56,7 @@ struct Brightness {
                 const std::int64_t sample = value + static_cast<std::int64_t>(traits.lowest);
                 return static_cast<std::uint64_t>(sample * sample);
             };
-            key = 241 * square(red) + 691 * square(green) + 68 * square(blue);
+            key = key_of_squares(square(red), square(green), square(blue));
             return true;
         } else {
             const auto square = [](Value<Sample> value) {

@@ -56,7 +56,9 @@ struct Abilities {
     DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
     DepthSet weighs;     ///< depths whose samples it weighs where they lie in device memory
-    Measures finds;      ///< measures that it finds
+    Measures finds;      ///< measures that it finds: see found_by
+    DepthSet finds_in;   ///< depths in whose pixels it finds them
+    bool finds_whole;    ///< it finds those of pixels in whole images alone, which aren't reduced
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 
@@ -70,18 +72,20 @@ struct Abilities {
     }
 };
 
-inline constexpr Abilities cpu_abilities{"engine cpu", every_depth,         every_depth, every_depth, every_depth,
-                                         {},           Measures::quality(), false,       false};
+inline constexpr Abilities cpu_abilities{"engine cpu",        every_depth, every_depth, every_depth, every_depth, {},
+                                         Measures::quality(), every_depth, false,       false,       false};
 /// The CPU as it measures regions, most of which have fewer pixels than their type has values.
-inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth, every_depth,
-                                            {},           {},          true,        false};
+inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth, every_depth, {},
+                                            {},           {},          false,       true,        false};
 inline constexpr Abilities cuda_abilities{"engine cuda",
                                           every_depth,
                                           not_sorted_floats,
                                           {Depth::u8, Depth::u16, Depth::f32},
                                           not_in_bins,
                                           narrow_integers,
-                                          {},
+                                          Measures::quality().without(Measures::of(Measure::hashes)),
+                                          narrow_integers,
+                                          true,
                                           false,
                                           true};
 inline constexpr Abilities stream_abilities{"stream analyzer",
@@ -91,6 +95,8 @@ inline constexpr Abilities stream_abilities{"stream analyzer",
                                             {},
                                             narrow_integers,
                                             {},
+                                            {},
+                                            false,
                                             false,
                                             true};
 inline constexpr DepthSet depths_of_region_kernels{Depth::u8,  Depth::s8,  Depth::u16, Depth::s16, Depth::u32,
@@ -102,6 +108,8 @@ inline constexpr Abilities region_stream_abilities{"stream analyzer of regions",
                                                    {},
                                                    narrow_integers,
                                                    {},
+                                                   {},
+                                                   false,
                                                    true,
                                                    true};
 

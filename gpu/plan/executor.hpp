@@ -49,6 +49,9 @@ class Executor {
     virtual const Abilities& abilities() const = 0;
     /// Analyzes pixels as a pass asks for it.
     virtual void analyze(const Pass& pass, const ImageView& pixels, Analysis& result) = 0;
+    /// Returns pixels where passes read them: in the memory of the executor, or where they are. Passes over other
+    /// pixels in host memory replace them.
+    virtual ImageView bring(const ImageView& pixels) { return pixels; }
     /// Begins a pass over strips of an image. `image` has the sides of the whole image. Returns null if strips are
     /// analyzed one by one and merged.
     virtual std::unique_ptr<StripAnalysis> begin(const Pass& pass, const ImageView& image, Analysis& result) = 0;

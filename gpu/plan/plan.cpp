@@ -6,6 +6,7 @@
 
 #include "core/channels.hpp"
 #include "core/validate.hpp"
+#include "gpuhist/reduce.hpp"
 #include "plan/refusal.hpp"
 
 namespace gpuhist::plan {
@@ -62,28 +63,30 @@ void add_percentiles(const ImageView& image, AnalysisRequest& request) {
                 if (percent > 0) request.percentiles.add(percent);
 }
 
-/// Returns whether measures need a pass over the valid pixels.
-bool looks_at_pixels(const ImageView& image, const AnalysisRequest& request) {
-    return core::colors_of(image) > 0 && !request.measures.of_pixels().empty();
-}
-
-/// Pass for the measures of an image. Excluded pixels are masked or NaN.
-Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rules::ImageRules& rules,
-                   const AnalysisRequest& request, const Abilities& abilities, bool on_host) {
+/// Adds the passes for the measures of an image: one of the backend, and one of the CPU for those that the backend does
+/// not find. Excluded pixels are masked or NaN.
+void add_measures(std::vector<Pass>& passes, const ImageView& image, const Exclusion& exclusion,
+                  const rules::ImageRules& rules, const AnalysisRequest& request, Rows rows, const Abilities& abilities,
+                  bool on_host) {
+    if (core::colors_of(image) == 0) return;
     Pass pass;
     pass.role = Role::measures;
     pass.channels = image.channels;
     pass.accumulator = Accumulator::measures;
     pass.request = without_validity(request);
-    pass.request.measures = request.measures.of_pixels();
-    pass.on_host = on_host || !abilities.finds.contain(pass.request.measures);
     pass.pixels = exclusion.pixels;
     pass.of = exclusion.of;
     if (pass.pixels != Pixels::substituted && !rules.nodata_any() && rules.any_color()) {
         pass.pixels = Pixels::masked;
         pass.of = rules::PixelsOf::colors;
     }
-    return pass;
+    const Measures all = request.measures.of_pixels(),
+                   found = on_host ? Measures() : found_by(abilities, all, image, rows);
+    for (const bool host : {false, true}) {
+        pass.on_host = host;
+        pass.request.measures = all.without(host ? found : all.without(found));
+        if (!pass.request.measures.empty()) passes.push_back(pass);
+    }
 }
 
 /// Adds the measures of pixels as they are stored: to the pass for the others if it leaves out no pixel, or as a pass
@@ -124,7 +127,7 @@ void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
 /// apart.
 std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion, bool parts,
                               const AnalysisRequest& request, const std::optional<Stretch>& stretch,
-                              const rules::ImageRules& rules, const Abilities& abilities, bool on_host) {
+                              const rules::ImageRules& rules, Rows rows, const Abilities& abilities, bool on_host) {
     Pass pass;
     pass.on_host = on_host;
     pass.channels = image.channels;
@@ -143,12 +146,11 @@ std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion
     }
     pass.pixels = exclusion.pixels;
     pass.of = exclusion.of;
-    const auto add_measures = [&] {
-        if (looks_at_pixels(image, request))
-            passes.push_back(measures_pass(image, exclusion, rules, request, abilities, on_host));
+    const auto add_measures_here = [&] {
+        add_measures(passes, image, exclusion, rules, request, rows, abilities, on_host);
     };
     if (!parts) {
-        add_measures();
+        add_measures_here();
         passes.push_back(pass);
         return passes;
     }
@@ -159,7 +161,7 @@ std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion
         range.request.bins = 1;
         add_parts(passes, range, image);
     }
-    add_measures();
+    add_measures_here();
     add_parts(passes, pass, image);
     if (has_bins(image) && request.detail == Detail::full) {
         pass.role = Role::pooled;
@@ -201,10 +203,21 @@ bool is_direct(const ImageView& image, const AnalysisRequest& request, const Nor
     return rules::all_valid(image, request) && !is_by_parts(image, copy != nullptr) && !finds_measures(image, request);
 }
 
+Measures found_by(const Abilities& abilities, const Measures& measures, const ImageView& image, Rows rows) {
+    const Sides sides{image.width, image.height};
+    const bool able = abilities.finds_in.has(image.depth) && !(abilities.finds_whole && rows == Rows::strips),
+               reduced = measures.longest_side() > 0 && !(reduced_sides(sides, measures.longest_side()) == sides);
+    Measures not_found = measures.without(abilities.finds);
+    for (const MeasureTraits& traits : all_measures)
+        if (traits.reads_pixels && (!able || (abilities.finds_whole && reduced && traits.neighborhoods)))
+            not_found.add(traits.measure);
+    return measures.without(not_found);
+}
+
 std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rules, const AnalysisRequest& request,
                             const Abilities& abilities) {
     return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {}, rules,
-                       abilities, false);
+                       Rows::whole, abilities, false);
 }
 
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
@@ -226,9 +239,8 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
         pass.request = on_device ? request : asked;
         pass.on_host = !on_device;
         const Exclusion excluded(image, plan.rules, true);
-        if (looks_at_pixels(image, asked))
-            plan.passes.push_back(measures_pass(seen_by_passes(image, excluded, plan.rules), excluded, plan.rules,
-                                                asked, abilities, pass.on_host));
+        add_measures(plan.passes, seen_by_passes(image, excluded, plan.rules), excluded, plan.rules, asked, rows,
+                     abilities, pass.on_host);
         plan.passes.push_back(std::move(pass));
         add_stored_pass(plan.passes, image, asked, abilities);
         return plan;
@@ -249,7 +261,7 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
 
     const ImageView seen = seen_by_passes(image, excluded, plan.rules);
     const bool parts = is_by_parts(seen, copy && valid);
-    plan.passes = make_passes(seen, excluded, parts, asked, stretch, plan.rules, abilities, on_host);
+    plan.passes = make_passes(seen, excluded, parts, asked, stretch, plan.rules, rows, abilities, on_host);
     add_stored_pass(plan.passes, image, asked, abilities);
     plan.finds_range = parts && bins && !request.range;
     return plan;

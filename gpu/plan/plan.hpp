@@ -98,6 +98,9 @@ struct Plan {
 /// share a launch.
 bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy);
 
+/// Measures, of some, that a backend finds in an image.
+Measures found_by(const Abilities& abilities, const Measures& measures, const ImageView& image, Rows rows);
+
 /// Request without weights, for an image without alpha. Its samples get their weight afterwards.
 AnalysisRequest without_weights(AnalysisRequest request);
 

@@ -74,9 +74,10 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
     refuse_depth(image.depth, abilities);
     if (image.memory == Memory::device && !abilities.device_memory)
         throw_refusal(abilities.name, "the image is in device memory; copy it to the host or use engine cuda");
-    if (image.memory == Memory::device && !abilities.finds.contain(request.measures))
-        throw_refusal(abilities.name, "it cannot measure " + request.measures.text() +
-                                          " of an image in device memory; copy it to the host");
+    const Measures lacking = request.measures.without(found_by(abilities, request.measures, image, rows));
+    if (image.memory == Memory::device && !lacking.empty())
+        throw_refusal(abilities.name,
+                      "it cannot measure " + lacking.text() + " of an image in device memory; copy it to the host");
     if (!core::is_swept(image) &&
         (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4)))
         throw_refusal("image of " + std::to_string(image.channels) + " channels",

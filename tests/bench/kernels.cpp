@@ -1,4 +1,4 @@
-// `gpuhist-bench kernels`: the cases K1 to K13, against the hardware's ceilings and other libraries, in one run. The
+// `gpuhist-bench kernels`: the cases K1 to K14, against the hardware's ceilings and other libraries, in one run. The
 // pixels lie on the GPU; times are those of the GPU, from the analysis to its results on the device, unless said
 // otherwise.
 #include <CLI/CLI.hpp>
@@ -20,7 +20,10 @@
 #include "bench/peers.hpp"
 #include "bench/pictures.hpp"
 #include "bench/report.hpp"
+#include "cuda/host/analyzer.hpp"
+#include "cuda/host/measure_analyzer.hpp"
 #include "cuda/host/sorted_analysis.hpp"
+#include "cuda/measures/sums.hpp"
 #include "cuda/pixels/parts.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/io/opencv.hpp"
@@ -98,6 +101,7 @@ class Kernels {
         sorting();
         masks();
         labels();
+        measures();
         report_.finish();
         if (failures_ > 0) throw std::runtime_error(std::to_string(failures_) + " cases failed: see above");
     }
@@ -789,6 +793,88 @@ class Kernels {
             throw Mismatch("there are other regions on the CPU");
     }
 
+    /// K14: measures of pixels, to their sums on the GPU: of colors and neighborhoods, and with brightness, whose
+    /// passes are those that the image needs.
+    void measures() {
+        for (const auto& [depth, channels] :
+             {std::pair{Depth::u8, 3}, {Depth::u8, 4}, {Depth::u8, 1}, {Depth::u16, 1}, {Depth::u16, 3}})
+            for (const Content content : contents) {
+                const bool bgr = depth == Depth::u8 && channels == 3;
+                const auto target = [&](double share) {
+                    return bgr ? std::optional(at_least_of_ceiling(share)) : std::nullopt;
+                };
+                const ImageView view = large(depth, channels, pixels_.bytes());
+                const double bytes = static_cast<double>(bytes_of(view));
+                const DeviceMemory sums(cuda::measure_words * sizeof(cuda::Word)), counts(std::size_t{1} << 20);
+                cuda::MeasureParameters parameters = cuda::measure_parameters(view, Measures::quality());
+                parameters.sums = sums.as<cuda::Word>();
+                const auto enqueue = [&](cudaStream_t stream, const std::vector<cuda::KeyParameters>& passes) {
+                    cuda::Launch launch = cuda::launch_on(options_.gpu);
+                    launch.stream = stream;
+                    BENCH_CUDA(cudaMemsetAsync(sums.get(), 0, sums.bytes(), stream));
+                    cuda::launch_sums(parameters, launch);
+                    for (const cuda::KeyParameters& pass : passes) {
+                        const std::size_t all = static_cast<std::size_t>(std::max(1, pass.wanted)) << pass.bits;
+                        BENCH_CUDA(cudaMemsetAsync(counts.get(), 0, all * sizeof(cuda::Word), stream));
+                        cuda::launch_keys(pass, launch);
+                    }
+                };
+                const Place place{"K14", type_text(depth, channels) + ", measures without brightness",
+                                  to_string(content)};
+                attempt(place, "gpuhist", [&] {
+                    fill_with(content, depth, channels);
+                    const Timing timing = timer_.sustained(1, [&](cudaStream_t stream, int) { enqueue(stream, {}); });
+                    check_measures(view);
+                    add(place, "gpuhist", bytes, timing, target(0.5), "agrees with engine cpu");
+                });
+                const Place with{"K14", type_text(depth, channels) + ", measures with brightness", to_string(content)};
+                if (channels == 1) continue;
+                attempt(with, "gpuhist", [&] {
+                    fill_with(content, depth, channels);
+                    const std::vector<cuda::KeyParameters> passes = key_passes(view, counts);
+                    const Timing timing =
+                        timer_.sustained(1, [&](cudaStream_t stream, int) { enqueue(stream, passes); });
+                    add(with, "gpuhist", bytes, timing, target(0.2),
+                        std::to_string(passes.size()) + " passes over the keys, without the host's part");
+                });
+            }
+    }
+    /// Passes that select the keys of an image.
+    std::vector<cuda::KeyParameters> key_passes(const ImageView& view, const DeviceMemory& counts) {
+        cuda::Launch launch = cuda::launch_on(options_.gpu);
+        launch.stream = timer_.stream();
+        cuda::KeySelection selection = cuda::key_selection(view, launch);
+        std::vector<cuda::KeyParameters> passes;
+        for (bool more = true; more;) {
+            passes.push_back(cuda::key_parameters(view, selection));
+            passes.back().counts = counts.as<cuda::Word>();
+            std::vector<std::uint64_t> fetched(selection.counts());
+            const std::size_t bytes = fetched.size() * sizeof fetched[0];
+            BENCH_CUDA(cudaMemsetAsync(counts.get(), 0, bytes, launch.stream));
+            cuda::launch_keys(passes.back(), launch);
+            BENCH_CUDA(cudaStreamSynchronize(launch.stream));
+            BENCH_CUDA(cudaMemcpy(fetched.data(), counts.get(), bytes, cudaMemcpyDeviceToHost));
+            more = selection.take(fetched.data());
+        }
+        return passes;
+    }
+    /// Measures of the first rows must be those that the CPU finds.
+    void check_measures(ImageView view) {
+        view.height = std::min<std::int64_t>(view.height, 1024);
+        std::vector<std::uint64_t> pixels(bytes_of(view) / sizeof(std::uint64_t));
+        BENCH_CUDA(cudaMemcpy(pixels.data(), view.data, bytes_of(view), cudaMemcpyDeviceToHost));
+        ImageView on_host = view;
+        on_host.data = pixels.data();
+        on_host.memory = Memory::host;
+        AnalysisRequest request;
+        for (const MeasureTraits& traits : all_measures)
+            if (!traits.as_stored) request.measures.add(traits.measure);
+        EngineOptions options;
+        options.gpu = options_.gpu;
+        if (!(make_engine("cuda", options)->analyze(view, request) == make_engine("cpu")->analyze(on_host, request)))
+            throw Mismatch("the CPU finds other measures");
+    }
+
     /// An image's findings must not depend on those around it: some of them again, alone.
     void check_batch(const Ours& ours, const BatchView& batch, const AnalysisRequest& request) {
         Ours alone(plan_for(batch.first.depth, batch.first.channels), request);
@@ -818,7 +904,7 @@ class Kernels {
 void add_kernels(CLI::App& app) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand(
-        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K13");
+        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K14");
     bind_report_options(*command, *options);
     bind_gpu_options(*command, *options);
     command->callback([options] { Kernels(*options).run(); });

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "gpuhist/error.hpp"
@@ -195,6 +197,49 @@ TEST_P(DeviceTest, small_input_and_output_lie_in_the_same_memory) {
     EXPECT_THROW(engine->normalize(device.view(), {}, {}, picture.mutable_view(), result), InvalidArgument);
     EXPECT_THROW(engine->normalize(picture.view(), {}, {}, device.view(), result), InvalidArgument);
     EXPECT_THROW(reference->analyze(device.view(), {}, result), InvalidArgument);
+}
+
+// Measures, of rows that begin anywhere, with and without a mask.
+TEST_P(DeviceTest, small_measures) {
+    AnalysisRequest request;
+    for (const MeasureTraits& traits : all_measures)
+        if (!traits.as_stored) request.measures.add(traits.measure);
+    for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::s16})
+        for (const int channels : {1, 3, 4})
+            for (const auto& [width, height] : {std::pair{1, 1}, {3, 3}, {31, 33}, {241, 70}, {1000, 37}})
+                for (const Placement& at : placements) {
+                    SCOPED_TRACE(std::string(to_string(depth)) + " " + std::to_string(channels) + " " +
+                                 std::to_string(width) + " at " + std::to_string(at.before));
+                    const Picture host({width, height, channels, depth}, layouts[2], Content::natural);
+                    const DevicePicture device(host.view(), at);
+                    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(width * height));
+                    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = scramble(i) % 30 != 0;
+                    const DevicePicture mask(
+                        {bytes.data(), width, height, 1, Depth::u8, width, ChannelOrder::bgr, Memory::host}, at);
+                    ImageView view = device.view(), on_host = host.view();
+                    EXPECT_EQ(engine->analyze(view, request), reference->analyze(on_host, request));
+                    view.mask = static_cast<const std::uint8_t*>(mask.view().data);
+                    view.mask_row_bytes = mask.view().row_bytes;
+                    on_host.mask = bytes.data();
+                    on_host.mask_row_bytes = width;
+                    EXPECT_EQ(engine->analyze(view, request), reference->analyze(on_host, request));
+                }
+}
+
+// Measures of pixels that a copy replaces.
+TEST_P(DeviceTest, small_measures_come_with_copies) {
+    AnalysisRequest request;
+    request.measures.add(Measure::noise);
+    request.measures.add(Measure::brightness);
+    const Picture host({130, 40, 3, Depth::u8}, packed, Content::natural);
+    const DevicePicture device(host.view(), placements[2]);
+    Picture expected_copy({130, 40, 3, Depth::u8}, packed), copy({130, 40, 3, Depth::u8}, packed);
+    Analysis found, expected;
+    engine->normalize(device.view(), request, {}, device.view(), found);
+    reference->normalize(host.view(), request, {}, expected_copy.mutable_view(), expected);
+    device.copy_to(copy);
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(difference(copy.view(), expected_copy.view()), "");
 }
 
 TEST_P(DeviceTest, small_leaves_no_error_behind) {

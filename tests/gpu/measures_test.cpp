@@ -8,7 +8,9 @@
 #include <limits>
 #include <memory>
 #include <opencv2/imgproc.hpp>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -628,6 +630,124 @@ TEST_P(MeasuresTest, of_thresholds_are_those_of_opencv) {
     }
 }
 
+/// Findings of the engine and of the reference must be the same integers.
+void expect_same_findings(const Analysis& found, const Analysis& expected) {
+    ASSERT_EQ(found.measured.size(), expected.measured.size());
+    for (std::size_t i = 0; i < found.measured.size(); ++i)
+        EXPECT_EQ(found.measured[i], expected.measured[i]) << traits_of(expected.measured[i].measure).name;
+    EXPECT_EQ(found, expected);
+}
+
+TEST_P(MeasuresTest, are_the_same_integers_as_of_the_reference) {
+    const std::pair<int, int> sides[] = {{1, 1},   {1, 7},     {7, 1},    {2, 2},    {3, 3},
+                                         {4, 3},   {29, 5},    {30, 31},  {31, 33},  {119, 4},
+                                         {121, 9}, {1000, 37}, {5003, 6}, {9, 2100}, {128, 64}};
+    for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::s16})
+        for (const int channels : {1, 3, 4})
+            for (const auto& [width, height] : sides)
+                for (const Fill fill : {Fill::bits, Fill::ends, Fill::constant}) {
+                    if (fill != Fill::bits && width * height > 2000) continue;
+                    SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(channels) + " " +
+                                 std::to_string(width) + " x " + std::to_string(height));
+                    Raster image = raster(depth, channels, fill, width, height, width % 4);
+                    if (width % 2 == 0) image.order = ChannelOrder::bgr;
+                    std::vector<std::uint8_t> mask(static_cast<std::size_t>((width + 3) * height));
+                    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = scramble(i) % 40 != 0;
+                    ImageView view = image.view();
+                    expect_same_findings(engine->analyze(view, quality()), reference->analyze(view, quality()));
+                    view.mask = mask.data();
+                    view.mask_row_bytes = width + 3;
+                    expect_same_findings(engine->analyze(view, quality()), reference->analyze(view, quality()));
+                    std::fill(mask.begin(), mask.end(), 0);
+                    expect_same_findings(engine->analyze(view, quality()), reference->analyze(view, quality()));
+                }
+}
+
+TEST_P(MeasuresTest, are_the_same_integers_by_rules_and_in_colors_with_bands) {
+    for (const Depth depth : {Depth::u8, Depth::s16})
+        for (const AlphaRule alpha : {AlphaRule::row, AlphaRule::mask, AlphaRule::ignore, AlphaRule::weight})
+            for (const Samples samples : {Samples::color, Samples::gray_alpha, Samples::color_bands}) {
+                const int channels = samples == Samples::color_bands ? 6 : 4;
+                Raster image = raster(depth, channels, Fill::few, 301, 83);
+                image.samples = samples;
+                if (samples == Samples::gray_alpha)
+                    for (int i = 0; i < 301 * 83; ++i)
+                        for (const int c : {1, 2}) image.set(i % 301, i / 301, c, image.value(i % 301, i / 301, 0));
+                Validity rules;
+                rules.alpha = alpha;
+                rules.nodata = {{samples == Samples::gray_alpha ? Channel::gray : Channel::green, 3}};
+                AnalysisRequest request = quality();
+                request.validity = std::make_shared<Validity>(rules);
+                if (alpha == AlphaRule::weight && samples == Samples::color_bands) continue;
+                expect_same_findings(engine->analyze(image.view(), request), reference->analyze(image.view(), request));
+            }
+}
+
+TEST_P(MeasuresTest, of_large_numbers_are_the_same_integers) {
+    // The longest columns and rows, and the largest differences between neighbors.
+    for (const auto& [width, height] : {std::pair{40, 20000}, {20000, 40}})
+        for (const Depth depth : {Depth::u8, Depth::u16}) {
+            Raster image(width, height, 3, depth);
+            for (int y = 0; y < height; ++y)
+                for (int x = 0; x < width; ++x)
+                    for (int c = 0; c < 3; ++c) image.set(x, y, c, (x + y) % 4 < 2 ? traits_of(depth).highest : 0);
+            const Analysis found = engine->analyze(image.view(), quality());
+            expect_same_findings(found, reference->analyze(image.view(), quality()));
+        }
+}
+
+TEST_P(MeasuresTest, of_many_small_images_are_those_of_each) {
+    std::vector<Raster> images;
+    for (int i = 0; i < 40; ++i)
+        images.push_back(raster(i % 3 == 2 ? Depth::u16 : Depth::u8, i % 2 ? 3 : 1, Fill::bits, 20 + i, 50 - i, i % 5,
+                                static_cast<std::uint64_t>(i)));
+    std::vector<Analysis> results(images.size());
+    std::vector<Job> jobs(images.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        jobs[i].image = images[i].view();
+        if (i % 7 != 0) jobs[i].request = quality();
+        jobs[i].result = &results[i];
+    }
+    engine->run(jobs.data(), jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        ASSERT_FALSE(jobs[i].error);
+        expect_same_findings(results[i], reference->analyze(jobs[i].image, jobs[i].request));
+    }
+}
+
+TEST_P(MeasuresTest, that_are_few_are_found_alone) {
+    const Raster image = raster(Depth::u8, 3, Fill::bits, 130, 70);
+    for (const MeasureTraits& one : all_measures)
+        for (const MeasureTraits& other : all_measures) {
+            AnalysisRequest request;
+            request.measures.add(one.measure);
+            request.measures.add(other.measure);
+            expect_same_findings(engine->analyze(image.view(), request), reference->analyze(image.view(), request));
+        }
+}
+
+TEST(Measures, of_gpus_are_planned_by_backend) {
+    const auto passes = [](const ImageView& view, const AnalysisRequest& request, plan::Rows rows) {
+        std::string text;
+        for (const plan::Pass& pass : plan::make_plan(view, request, nullptr, rows, plan::cuda_abilities).passes)
+            if (pass.role == plan::Role::measures)
+                text += (pass.on_host ? " host " : " gpu ") + pass.request.measures.text();
+        return text;
+    };
+    const Raster bytes = raster(Depth::u8, 3, Fill::bits), floats = raster(Depth::f32, 3, Fill::few);
+    const std::string neighborhoods = "sharpness_laplacian,sharpness_tenengrad,noise",
+                      others = "colorfulness,brightness,exposure,gray", all = neighborhoods + "," + others;
+    EXPECT_EQ(passes(bytes.view(), quality(), plan::Rows::whole), " gpu " + all + " host hashes");
+    EXPECT_EQ(passes(bytes.view(), quality(), plan::Rows::strips), " host " + all + " host hashes");
+    EXPECT_EQ(passes(floats.view(), quality(), plan::Rows::whole), " host " + all + " host hashes");
+    AnalysisRequest request = quality();
+    request.measures.reduce_to(16);
+    EXPECT_EQ(passes(bytes.view(), request, plan::Rows::whole),
+              " gpu " + others + " host " + neighborhoods + " host hashes");
+    request.measures.reduce_to(37);
+    EXPECT_EQ(passes(bytes.view(), request, plan::Rows::whole), " gpu " + all + " host hashes");
+}
+
 TEST(Measures, are_a_set_of_words) {
     Measures some;
     EXPECT_TRUE(some.empty());
@@ -654,18 +774,28 @@ TEST(Measures, of_device_memory_are_refused_by_name) {
     Raster image = raster(Depth::u8, 3, Fill::bits);
     ImageView view = image.view();
     view.memory = Memory::device;
-    for (const plan::Abilities& abilities : {plan::cuda_abilities, plan::stream_abilities}) {
-        EXPECT_NO_THROW(plan::refuse(view, {}, nullptr, plan::Rows::whole, abilities));
+    const auto refused = [&](const plan::Abilities& abilities, const char* words, plan::Rows rows) {
         AnalysisRequest request;
-        request.measures.add(Measure::noise);
+        for (const MeasureTraits& traits : all_measures)
+            if (std::string_view(words).find(traits.name) != std::string_view::npos) request.measures.add(traits.name);
         try {
-            plan::refuse(view, request, nullptr, plan::Rows::whole, abilities);
-            FAIL();
+            plan::refuse(view, request, nullptr, rows, abilities);
         } catch (const InvalidArgument& error) {
-            EXPECT_EQ(error.what(), std::string(abilities.name) +
-                                        ": it cannot measure noise of an image in device memory; copy it to the host");
+            return std::string(error.what());
         }
-    }
+        return std::string();
+    };
+    const std::string what = ": it cannot measure ", remedy = " of an image in device memory; copy it to the host";
+    const auto whole = plan::Rows::whole, strips = plan::Rows::strips;
+    EXPECT_EQ(refused(plan::stream_abilities, "", whole), "");
+    EXPECT_EQ(refused(plan::stream_abilities, "noise contrast", whole),
+              "stream analyzer" + what + "noise,contrast" + remedy);
+    EXPECT_EQ(refused(plan::cuda_abilities, "noise contrast brightness gray", whole), "");
+    EXPECT_EQ(refused(plan::cuda_abilities, "noise contrast", strips), "engine cuda" + what + "noise" + remedy);
+    EXPECT_EQ(refused(plan::cuda_abilities, "noise hashes", whole), "engine cuda" + what + "hashes" + remedy);
+    view.depth = Depth::u32;
+    view.row_bytes *= 4;
+    EXPECT_EQ(refused(plan::cuda_abilities, "noise contrast", whole), "engine cuda" + what + "noise" + remedy);
 }
 
 INSTANTIATE_TEST_SUITE_P(Conformance, MeasuresTest, testing::ValuesIn(engines_under_test), label_of);

@@ -13,6 +13,7 @@
 #include "core/channels.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/classifier.hpp"
+#include "cuda/host/measure_analyzer.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/pixels/parts.hpp"
 #include "gpuhist/error.hpp"
@@ -110,16 +111,18 @@ class DeviceParts final : public plan::PartMaker {
 
 class CudaExecutor final : public plan::Executor {
   public:
-    explicit CudaExecutor(int gpu) : gpu_(gpu), classifier_(make_classifier(gpu)), parts_(gpu) {}
+    explicit CudaExecutor(int gpu) : gpu_(gpu), measures_(gpu), classifier_(make_classifier(gpu)), parts_(gpu) {}
 
     const plan::Abilities& abilities() const override { return plan::cuda_abilities; }
 
     void analyze(const plan::Pass& pass, const ImageView& pixels, Analysis& result) override {
+        if (pass.accumulator == plan::Accumulator::measures) return measure(pixels, pass.request.measures, result);
         Job job{pixels, pass.request, {}, {}, &result, {}};
         if (is_sorted(job)) return sort(job);
         Job* const one = &job;
         launch({&one, 1});
     }
+    ImageView bring(const ImageView& pixels) override;
     std::unique_ptr<StripAnalysis> begin(const plan::Pass&, const ImageView&, Analysis&) override { return nullptr; }
     void run(Job* jobs, std::size_t count) override;
     plan::Classifier& classifier() override { return *classifier_; }
@@ -127,6 +130,7 @@ class CudaExecutor final : public plan::Executor {
 
   private:
     void sort(const Job& job);
+    void measure(const ImageView& image, const Measures& measures, Analysis& result);
     void do_batch(std::span<Job* const> jobs);
     void launch(std::span<Job* const> jobs);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
@@ -137,6 +141,7 @@ class CudaExecutor final : public plan::Executor {
     DeviceBuffer pixels_, results_;
     PinnedBuffer packed_, fetched_;
     SortedAnalyzer sorted_;
+    MeasureAnalyzer measures_;
     const std::unique_ptr<plan::Classifier> classifier_;
     DeviceParts parts_;
     std::vector<ImageView> sources_;
@@ -237,6 +242,29 @@ void CudaExecutor::launch(std::span<Job* const> jobs) try {
 void CudaExecutor::sort(const Job& job) try {
     const CurrentDevice current(gpu_);
     sorted_.analyze(on_device(job.image, pixels_, stream_), job.request, *job.result, stream_);
+} catch (...) {
+    ignore(cudaStreamSynchronize(stream_));
+    throw;
+}
+
+/// Finds measures; left as `launch` is.
+void CudaExecutor::measure(const ImageView& image, const Measures& measures, Analysis& result) try {
+    const CurrentDevice current(gpu_);
+    ImageView view = on_device(image, pixels_, stream_);
+    view.samples = image.samples;
+    measures_.analyze(view, measures, result, stream_);
+} catch (...) {
+    ignore(cudaStreamSynchronize(stream_));
+    throw;
+}
+
+/// Brings pixels to the GPU; left as `launch` is.
+ImageView CudaExecutor::bring(const ImageView& pixels) try {
+    const CurrentDevice current(gpu_);
+    ImageView view = on_device(pixels, pixels_, stream_);
+    view.samples = pixels.samples;
+    GPUHIST_CUDA(cudaStreamSynchronize(stream_));  // parts are made on another stream
+    return view;
 } catch (...) {
     ignore(cudaStreamSynchronize(stream_));
     throw;

@@ -37,7 +37,8 @@ struct MeasureTraits {
     bool merges = true;  ///< whether findings of two images can be merged; else merged images have none
     /// Percentiles in percent of luma or gray that it needs, of gray alone if it reads the pixels; 0: none.
     std::array<std::uint8_t, 7> percentiles{};
-    bool as_stored = false;  ///< whether it reads all pixels as they are stored, excluded pixels and bands too
+    bool as_stored = false;      ///< whether it reads all pixels as they are stored, excluded pixels and bands too
+    bool neighborhoods = false;  ///< whether it reads neighborhoods, in shrunk images: see Measures::reduce_to
 };
 
 /// Table of all measures. The luma of a gray image is its samples. The neighborhood of a pixel is the 3 x 3 pixels
@@ -45,9 +46,9 @@ struct MeasureTraits {
 /// them, and so are terms that overflow a double. Images with only bands have no measure but the hash of their pixels.
 /// Images under 3 x 3 pixels have no measures of neighborhoods, and gray images have no colorfulness.
 inline constexpr MeasureTraits all_measures[] = {
-    {Measure::sharpness_laplacian, "sharpness_laplacian", true},
-    {Measure::sharpness_tenengrad, "sharpness_tenengrad", true},
-    {Measure::noise, "noise", true},
+    {Measure::sharpness_laplacian, "sharpness_laplacian", true, true, {}, false, true},
+    {Measure::sharpness_tenengrad, "sharpness_tenengrad", true, true, {}, false, true},
+    {Measure::noise, "noise", true, true, {}, false, true},
     {Measure::colorfulness, "colorfulness", true},
     {Measure::contrast, "contrast", false, true, {1, 99}},
     {Measure::brightness, "brightness", true, false, {1, 5, 10, 15, 90, 95, 99}},
@@ -85,6 +86,12 @@ class Measures {
     constexpr bool contain(const Measures& others) const { return (others.bits_ & ~bits_) == 0; }
     constexpr bool intersects(const Measures& others) const { return (others.bits_ & bits_) != 0; }
     constexpr bool empty() const { return bits_ == 0; }
+    /// This set without the measures of another set.
+    constexpr Measures without(const Measures& others) const {
+        Measures some = *this;
+        some.bits_ &= ~others.bits_;
+        return some;
+    }
 
     /// Reduces larger images, by exact averages of areas, to this length of the longest side before sharpness and noise
     /// are measured: sides as `reduced_sides`. An average of integers is a whole number, with halves rounded up. Areas
