@@ -350,18 +350,16 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_choice<std::string>(grammar, app, "--engine", options.engine,
                             {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
                             "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.", "NAME");
-    add_number(app, "--gpu", options.engine_options.gpu, 0, 1023,
-               "Number of the GPU in 'gpuhist devices' [0]\nImplies --engine cuda.");
     add_text(
         app, "--gpus",
         [&](const std::string& text) {
             options.gpus = parse_gpus(text);
             options.all_gpus = options.gpus.empty();
         },
-        "GPUs that share the work: all, or numbers as 0,2\nImplies --engine cuda. Images go to the GPU that has the "
-        "least "
-        "to do. If one fails, the others do its work.",
+        "GPUs: numbers in 'gpuhist devices', or all [0]\nImplies --engine cuda. Several share the work: each image goes "
+        "to the GPU that has the least to do. If one fails, the others do its work.",
         "LIST");
+    add_number(app, "--gpu", options.engine_options.gpu, 0, 1023, "")->group("");  // the earlier name, for one GPU
     add_choice(
         grammar, app, "--jpeg-on", options.jpeg_on,
         {{"auto", JpegOn::automatic}, {"cpu", JpegOn::cpu}, {"gpu", JpegOn::gpu}},
@@ -408,7 +406,7 @@ void add_help(CLI::App& app) {
 }  // namespace
 
 Grammar::Grammar(CommandLine& line)
-    : run("Measures images: exact statistics, histograms, pictures and normalized copies, on a GPU or on the CPU.",
+    : run("Measures images exactly, on a GPU or on the CPU.",
           "gpuhist") {
     const auto add_command = [this](Command command, const char* name, const char* description) -> CLI::App& {
         CLI::App& app = *commands.emplace_back(Entry{command, std::make_unique<CLI::App>(description, name)}).app;

@@ -103,7 +103,8 @@ void add_stored_pass(std::vector<Pass>& passes, const ImageView& image, const An
     for (Pass& other : passes)
         if (other.role == Role::measures && other.pixels == Pixels::given && !image.mask &&
             other.on_host == pass.on_host) {
-            other.request.measures = request.measures.of_all_pixels();
+            for (const MeasureTraits& traits : all_measures)
+                if (pass.request.measures.has(traits.measure)) other.request.measures.add(traits.measure);
             return;
         }
     const auto of_channels = [](const Pass& other) { return other.role == Role::channels; };

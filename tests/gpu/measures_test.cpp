@@ -678,7 +678,7 @@ TEST_P(MeasuresTest, are_the_same_integers_by_rules_and_in_colors_with_bands) {
                 rules.nodata = {{samples == Samples::gray_alpha ? Channel::gray : Channel::green, 3}};
                 AnalysisRequest request = quality();
                 request.validity = std::make_shared<Validity>(rules);
-                if (alpha == AlphaRule::weight && samples == Samples::color_bands) continue;
+                if (alpha == AlphaRule::weight && (samples == Samples::color_bands || depth == Depth::s16)) continue;
                 expect_same_findings(engine->analyze(image.view(), request), reference->analyze(image.view(), request));
             }
 }
@@ -738,12 +738,12 @@ TEST(Measures, of_gpus_are_planned_by_backend) {
     const std::string neighborhoods = "sharpness_laplacian,sharpness_tenengrad,noise",
                       others = "colorfulness,brightness,exposure,gray", all = neighborhoods + "," + others;
     EXPECT_EQ(passes(bytes.view(), quality(), plan::Rows::whole), " gpu " + all + " host hashes");
-    EXPECT_EQ(passes(bytes.view(), quality(), plan::Rows::strips), " host " + all + " host hashes");
-    EXPECT_EQ(passes(floats.view(), quality(), plan::Rows::whole), " host " + all + " host hashes");
+    EXPECT_EQ(passes(bytes.view(), quality(), plan::Rows::strips), " host " + all + ",hashes");
+    EXPECT_EQ(passes(floats.view(), quality(), plan::Rows::whole), " host " + all + ",hashes");
     AnalysisRequest request = quality();
     request.measures.reduce_to(16);
     EXPECT_EQ(passes(bytes.view(), request, plan::Rows::whole),
-              " gpu " + others + " host " + neighborhoods + " host hashes");
+              " gpu " + others + " host " + neighborhoods + ",hashes");
     request.measures.reduce_to(37);
     EXPECT_EQ(passes(bytes.view(), request, plan::Rows::whole), " gpu " + all + " host hashes");
 }

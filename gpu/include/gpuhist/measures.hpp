@@ -107,10 +107,6 @@ class Measures {
     constexpr Measures of_pixels(bool as_stored = false) const {
         return those([&](const MeasureTraits& traits) { return traits.reads_pixels && traits.as_stored == as_stored; });
     }
-    /// Measures of this set that look at pixels, valid or as they are stored.
-    constexpr Measures of_all_pixels() const {
-        return those([](const MeasureTraits& traits) { return traits.reads_pixels; });
-    }
 
     /// Adds measures by word: `quality` for all, or the name of one. Throws InvalidArgument for other words; the
     /// message lists the measures.
