@@ -330,9 +330,11 @@ std::vector<Input> Run::next_inputs(InputStream& stream, std::size_t most) {
 }
 
 /// Small images form batches, because the work per batch would cost as much as they do. Large images come one by one,
-/// so that all threads have work to the end. All images come one by one if many wait for one that takes long.
+/// so that all threads have work to the end. A GPU that decodes JPEGs decodes many at once. All images come one by one
+/// if many wait for one that takes long.
 std::size_t Run::inputs_at_once() const {
-    constexpr double seconds = 2e-3, most = 32;
+    constexpr double most = 32;
+    const double seconds = jpegs_.works() ? 32e-3 : 2e-3;
     const double each = seconds_an_input_;
     const bool many_wait = inputs_in_flight_ > 2 * static_cast<std::size_t>(most) * static_cast<std::size_t>(threads_);
     return each > 0 && !many_wait ? static_cast<std::size_t>(std::clamp(seconds / each, 1.0, most)) : 1;

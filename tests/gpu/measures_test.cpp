@@ -664,9 +664,10 @@ TEST_P(MeasuresTest, are_the_same_integers_as_of_the_reference) {
 }
 
 TEST_P(MeasuresTest, are_the_same_integers_by_rules_and_in_colors_with_bands) {
-    for (const Depth depth : {Depth::u8, Depth::s16})
+    for (const Depth depth : {Depth::u8, Depth::u16})
         for (const AlphaRule alpha : {AlphaRule::row, AlphaRule::mask, AlphaRule::ignore, AlphaRule::weight})
             for (const Samples samples : {Samples::color, Samples::gray_alpha, Samples::color_bands}) {
+                if (alpha == AlphaRule::weight && samples == Samples::color_bands) continue;
                 const int channels = samples == Samples::color_bands ? 6 : 4;
                 Raster image = raster(depth, channels, Fill::few, 301, 83);
                 image.samples = samples;
@@ -678,7 +679,6 @@ TEST_P(MeasuresTest, are_the_same_integers_by_rules_and_in_colors_with_bands) {
                 rules.nodata = {{samples == Samples::gray_alpha ? Channel::gray : Channel::green, 3}};
                 AnalysisRequest request = quality();
                 request.validity = std::make_shared<Validity>(rules);
-                if (alpha == AlphaRule::weight && (samples == Samples::color_bands || depth == Depth::s16)) continue;
                 expect_same_findings(engine->analyze(image.view(), request), reference->analyze(image.view(), request));
             }
 }

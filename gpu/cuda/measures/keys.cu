@@ -21,16 +21,26 @@ __host__ __device__ constexpr bool has_table(const KeyParameters& p, int key_bit
     return p.wanted > 0 && key_bits - p.left <= table_bits;
 }
 
-/// Counts of a block, in shared memory.
+/// Counts of a block, in shared memory, and a table behind them.
 class BlockKeys {
   public:
-    __device__ BlockKeys(const KeyParameters& p) : p_(p), counts_(shared_address(dynamic_shared)) {
-        for (int i = static_cast<int>(threadIdx.x); i < size(); i += threads) dynamic_shared[i] = 0;
+    __device__ explicit BlockKeys(const KeyParameters& p)
+        : p_(p),
+          left_(static_cast<std::uint32_t>(p.left)),
+          bits_(static_cast<std::uint32_t>(p.bits)),
+          below_(left_ - bits_),
+          digits_((1u << bits_) - 1),
+          size_(max(1, p.wanted) << p.bits),
+          counts_(shared_address(dynamic_shared)) {
+        asm volatile("" : "+r"(counts_));  // else the address is computed again for each pixel
+        before_ = counts_ - (4u << bits_);
+        table_ = counts_ + 4 * static_cast<std::uint32_t>(size_);
+        for (int i = static_cast<int>(threadIdx.x); i < size_; i += threads) dynamic_shared[i] = 0;
         __syncthreads();  // clear counts
     }
-    /// Makes a table of the wanted digits behind the counts: the place of each, from 1 on.
+    /// Makes the table of the wanted digits: the place of each, from 1 on.
     __device__ void make_table() const {
-        std::uint32_t* const table = dynamic_shared + size();
+        std::uint32_t* const table = dynamic_shared + size_;
         for (int i = static_cast<int>(threadIdx.x); i < 1 << (table_bits - 2); i += threads) table[i] = 0;
         __syncthreads();  // a clear table
         if (threadIdx.x == 0)
@@ -39,43 +49,41 @@ class BlockKeys {
         __syncthreads();  // the table
     }
 
+    /// Counts the first digit of a key.
     template <class Key>
     __device__ void add(Key key) const {
-        increment(0, key);
+        shared_increment(counts_ + 4 * static_cast<std::uint32_t>(key >> below_));
     }
-    template <class Key>
-    __device__ void add_by_table(Key key) const {
-        const std::uint32_t place =
-            shared_load(counts_ + 4 * size() + static_cast<std::uint32_t>(key >> p_.left), std::uint8_t{});
-        if (place != 0) increment(place - 1, key);
+    /// Counts a digit of a key, if those before it are wanted.
+    __device__ void add_by_table(std::uint32_t key) const {
+        const std::uint32_t place = shared_load(table_ + (key >> left_), std::uint8_t{});
+        shared_increment_if(place != 0, before_ + 4 * (place << bits_ | (key >> below_ & digits_)));
     }
     template <class Key>
     __device__ void add_by_list(Key key) const {
-        const auto before = static_cast<Key>(key >> p_.left);
+        const auto before = static_cast<Key>(key >> left_);
+        const auto digit = static_cast<std::uint32_t>(key >> below_) & digits_;
         for (int i = 0; i < p_.wanted; ++i)
-            if (before == static_cast<Key>(p_.digits[i])) return increment(static_cast<std::uint32_t>(i), key);
+            if (before == static_cast<Key>(p_.digits[i]))
+                return shared_increment(counts_ + 4 * (static_cast<std::uint32_t>(i) << bits_ | digit));
     }
     __device__ void add_to(Word* counts) const {
         __syncthreads();  // all counts
-        for (int i = static_cast<int>(threadIdx.x); i < size(); i += threads)
+        for (int i = static_cast<int>(threadIdx.x); i < size_; i += threads)
             if (dynamic_shared[i] != 0) global_add(counts + i, Word{dynamic_shared[i]});
     }
 
   private:
-    template <class Key>
-    __device__ void increment(std::uint32_t place, Key key) const {
-        const auto digit = static_cast<std::uint32_t>(key >> (p_.left - p_.bits)) & ((1u << p_.bits) - 1);
-        shared_increment(counts_ + 4 * (place << p_.bits | digit));
-    }
-    __device__ int size() const { return max(1, p_.wanted) << p_.bits; }
     const KeyParameters& p_;
-    const std::uint32_t counts_;
+    const std::uint32_t left_, bits_, below_, digits_;  ///< bits from the digit on, of it, and below it; its mask
+    const int size_;                                    ///< number of counts
+    std::uint32_t counts_, before_, table_;             ///< addresses; of counts before the first ones
 };
 
 /// Kernel of the keys of an image. Launch: any grid, with shared memory for the counts. Bytes: each pixel is read once.
 /// Limit: fewer than 2^32 pixels per block.
 template <class Sample>
-__global__ void __launch_bounds__(threads, most_resident) key_kernel(const __grid_constant__ KeyParameters p) {
+__global__ void __launch_bounds__(threads) key_kernel(const __grid_constant__ KeyParameters p) {
     using Key = std::conditional_t<sizeof(Sample) == 1, std::uint32_t, std::uint64_t>;
     const BlockKeys block(p);
     const std::int64_t pixels = p.image.pixels();
@@ -119,15 +127,19 @@ __device__ inline void count_keys(const KeyParameters& p, const ByteColors<C>& c
             for (int i = 0; i < C; ++i) words[i] = next[i];
             if (left > 1) loads.next(next);
             colors.split(words, red, green, blue);
-#pragma unroll
-            for (int i = 0; i < lane_pixels; ++i) {
+            const auto key = [&](int i) {
                 const auto square = [&](std::uint32_t color) {
                     const std::uint32_t sample = permute(color, 0, 0x4440u | static_cast<std::uint32_t>(i));
                     return sample * sample;
                 };
-                const std::uint32_t key =
-                    measures::Brightness::key_of_squares(square(red), square(green), square(blue));
-                if (i < valid) add(key);
+                return measures::Brightness::key_of_squares(square(red), square(green), square(blue));
+            };
+            if (valid == lane_pixels) {
+#pragma unroll
+                for (int i = 0; i < lane_pixels; ++i) add(key(i));
+            } else {
+#pragma unroll 1
+                for (int i = 0; i < valid; ++i) add(key(i));
             }
         }
     }
@@ -135,7 +147,7 @@ __device__ inline void count_keys(const KeyParameters& p, const ByteColors<C>& c
 
 /// Kernel of the keys of u8 of C channels without a mask, as the one above.
 template <int C>
-__global__ void __launch_bounds__(threads, most_resident)
+__global__ void __launch_bounds__(threads)
     byte_key_kernel(const __grid_constant__ KeyParameters p, const __grid_constant__ ByteColors<C> colors) {
     const BlockKeys block(p);
     if (p.wanted == 0) {
