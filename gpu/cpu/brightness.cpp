@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -102,6 +103,12 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         std::uint64_t within;   ///< rank among the keys with the digits of `key`
         std::uint64_t key = 0;  ///< digits that are known
     };
+    /// Keys in windows. Their memory is neither cleared nor moved.
+    struct Kept {
+        static constexpr std::size_t most = std::size_t{1} << 14;
+        std::unique_ptr<std::uint32_t[]> keys;
+        std::size_t filled = 0;
+    };
     /// Counts of a worker, by the place of the known digits among those wanted, and the next digit.
     struct Counts {
         std::vector<std::uint64_t> all;
@@ -111,14 +118,25 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         std::vector<std::uint32_t> keys, selected;
         // Windows.
         std::uint64_t pixels = 0, below[avx2::KeyWindows::most] = {};
-        std::vector<std::uint32_t> kept;
-        std::size_t filled = 0;  ///< of these
+        std::vector<Kept> kept;
+
+        /// Keys with room for those that are found together.
+        Kept& with_room() {
+            if (kept.empty() || kept.back().filled + 2 * together > Kept::most)
+                kept.push_back({std::unique_ptr<std::uint32_t[]>(new std::uint32_t[Kept::most])});
+            return kept.back();
+        }
+        /// Calls function(key) for the keys that are kept.
+        template <class Function>
+        void each_kept(const Function& function) const {
+            for (const Kept& some : kept) std::for_each_n(some.keys.get(), some.filled, function);
+        }
     };
 
     void begin_digit() {
         bits_ = left_ % digit_bits == 0 ? digit_bits : left_ % digit_bits;
         want_known_digits();
-        counts_.assign(static_cast<std::size_t>(std::min(workers_.threads(), most_workers)), Counts());
+        counts_ = std::vector<Counts>(static_cast<std::size_t>(std::min(workers_.threads(), most_workers)));
     }
     void want_known_digits() {
         wanted_.clear();
@@ -187,7 +205,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         for (const Counts& own : counts_) {
             pixels_ += own.pixels;
             for (int k = 0; k < windows_.numbers; ++k) below[k] += own.below[k];
-            for (std::size_t i = 0; i < own.filled; ++i) ++counts[own.kept[i] >> window_shift];
+            own.each_kept([&](std::uint32_t key) { ++counts[key >> window_shift]; });
         }
         find_ranks();
         for (Rank& rank : ranks_) {
@@ -206,11 +224,10 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         for (std::size_t slot = 0; slot < wanted_.size(); ++slot)
             places[wanted_[slot]] = static_cast<std::uint8_t>(slot + 1);
         for (const Counts& own : counts_)
-            for (std::size_t i = 0; i < own.filled; ++i) {
-                const std::uint32_t key = own.kept[i];
+            own.each_kept([&](std::uint32_t key) {
                 if (const std::size_t place = places[key >> window_shift]; place > 0)
                     ++last[(place - 1) << window_shift | (key & ((1U << window_shift) - 1))];
-            }
+            });
         for (Rank& rank : ranks_) {
             const std::uint64_t* const own = last.data() + (slot_of(rank.key) << window_shift);
             std::uint64_t digit = 0;
@@ -245,10 +262,9 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
     void add_keys(const std::uint32_t* keys, int count, Counts& counts) const {
         int done = 0;
         if (windows_.numbers > 0) {
-            if (counts.kept.size() < counts.filled + 2 * together)
-                counts.kept.resize(2 * counts.kept.size() + 2 * together);
-            counts.filled += static_cast<std::size_t>(
-                avx2::in_windows(keys, count, windows_, counts.below, counts.kept.data() + counts.filled));
+            Kept& kept = counts.with_room();
+            kept.filled += static_cast<std::size_t>(
+                avx2::in_windows(keys, count, windows_, counts.below, kept.keys.get() + kept.filled));
             done = count / 16 * 16;
             counts.pixels += static_cast<std::uint64_t>(done);
             for (; done < count; ++done) add_to_windows(keys[done], counts);
@@ -283,8 +299,8 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
             if (number < windows_.low[k]) {
                 ++counts.below[k];
             } else if (number <= windows_.high[k]) {
-                if (counts.kept.size() == counts.filled) counts.kept.resize(2 * counts.filled + together);
-                counts.kept[counts.filled++] = key;
+                Kept& kept = counts.with_room();
+                kept.keys[kept.filled++] = key;
             }
         }
     }

@@ -128,21 +128,21 @@ TEST_F(Gate, MeasuresOfTheSetAreBounded) {
     save("set/16/a.png", cv::Mat(5, 5, CV_16UC1, cv::Scalar(13107 * 3)));
     ASSERT_EQ(run({"set", "-q", "--quality", "--group-by", "dir", "-o", "out"}).code, all_done);
     // Plain gray images: no neighborhoods differ, and their brightness is their value by white.
-    policy(R"({"gate": {"quality": {"brightness_p50": {"mean": [0.2, 0.6], "min": [0, null], "max": [null, 0.6]},
+    policy(R"({"gate": {"quality": {"brightness_p10": {"mean": [0.2, 0.6], "min": [0, null], "max": [null, 0.6]},
                                     "sharpness_laplacian": {"mean": [0, 0]}}}})");
     EXPECT_EQ(gate().out, "gate  4 rules kept\n");
-    policy(R"({"gate": {"quality": {"brightness_p50": {"mean": [0.3, 0.5], "min": [0.1, null], "max": [null, 0.5]},
+    policy(R"({"gate": {"quality": {"brightness_p10": {"mean": [0.3, 0.5], "min": [0.1, null], "max": [null, 0.5]},
                                     "colorfulness": {"min": [1, null]}}}})");
     const Outcome broken = gate({"--junit", "gate.xml"});
     EXPECT_EQ(broken.code, policy_broken) << broken.err;
     EXPECT_EQ(broken.out,
-              "broken  max of brightness_p50 is 0.6 in u16 images, not 0.5 or less\n"
-              "broken  mean of brightness_p50 is 0.2 in u8 images, 0.6 in u16 images, not 0.3 to 0.5\n"
-              "broken  min of brightness_p50 is 0 in u8 images, not 0.1 or more\n"
+              "broken  max of brightness_p10 is 0.6 in u16 images, not 0.5 or less\n"
+              "broken  mean of brightness_p10 is 0.2 in u8 images, 0.6 in u16 images, not 0.3 to 0.5\n"
+              "broken  min of brightness_p10 is 0 in u8 images, not 0.1 or more\n"
               "broken  min of colorfulness: no image has this number\n"
               "gate  4 of 4 rules broken\n");
     EXPECT_TRUE(contains(read_text(at("gate.xml")),
-                         "<testcase classname=\"gpuhist.gate\" name=\"mean of brightness_p50: 0.3 to 0.5\">\n"));
+                         "<testcase classname=\"gpuhist.gate\" name=\"mean of brightness_p10: 0.3 to 0.5\">\n"));
     ASSERT_EQ(run({"set", "-q", "-o", "out"}).code, all_done);
     const Outcome unmeasured = gate();
     EXPECT_EQ(unmeasured.code, data_refused);

@@ -137,7 +137,7 @@ TEST(Policy, AnythingElseIsRefusedWithItsPlace) {
          "p.json/gate/dataset/mean/red: expected two ends, [LOWEST, HIGHEST]; null leaves one open"},
         {"{\"gate\": {\"dataset\": {\"mean\": {\"red\": [null, null]}}}}",
          "p.json/gate/dataset/mean/red: one of the two ends must be a number"},
-        {"{\"gate\": {\"qualities\": {}}}", "p.json/gate: no key 'qualities': did you mean quality?"},
+        {"{\"gate\": {\"qualty\": {}}}", "p.json/gate: no key 'qualty': did you mean quality?"},
         {"{\"gate\": {\"quality\": [1]}}", "p.json/gate/quality: expected an object"},
         {"{\"gate\": {\"quality\": {\"noize\": {\"mean\": [0, 1]}}}}",
          "p.json/gate/quality: quality.csv has no column of numbers 'noize': did you mean noise?"},

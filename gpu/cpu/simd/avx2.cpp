@@ -357,7 +357,6 @@ GPUHIST_AVX2 int in_windows(const std::uint32_t* keys, int count, const KeyWindo
         }
         const __m256i place = _mm256_add_epi16(_mm256_mullo_epi16(begun, of_word), two_bytes),
                       inside = _mm256_cmpgt_epi16(_mm256_shuffle_epi8(end_of, place), number);
-        if (_mm256_testz_si256(inside, inside)) continue;
         // Packing and unpacking both keep to the halves of a register: the order is that of the keys.
         const __m256i keys_of[2] = {first, second},
                       inside_of[2] = {_mm256_unpacklo_epi16(inside, inside), _mm256_unpackhi_epi16(inside, inside)};
