@@ -185,7 +185,7 @@ def test_what_is_no_set_or_no_policy_is_refused(rng, tmp_path):
         gh.flags(result)
     with pytest.raises(gh.InvalidArgument, match="images: a str, and"):
         gh.flags(["photo.jpg"])
-    with pytest.raises(gh.InvalidArgument, match="policy/flags: no key 'drak': did you mean dark?"):
+    with pytest.raises(gh.InvalidArgument, match="policy/flags: unknown key 'drak': did you mean dark?"):
         gh.flags([result], policy={"flags": {"drak": 1}})
     with pytest.raises(gh.InvalidArgument, match="policy: 3 is neither the path"):
         gh.flags([result], policy=3)
