@@ -356,7 +356,8 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
             options.gpus = parse_gpus(text);
             options.all_gpus = options.gpus.empty();
         },
-        "GPUs: numbers in 'gpuhist devices', or all [0]\nImplies --engine cuda. Several share the work: each image goes "
+        "GPUs: numbers in 'gpuhist devices', or all [0]\nImplies --engine cuda. Several share the work: each image "
+        "goes "
         "to the GPU that has the least to do. If one fails, the others do its work.",
         "LIST");
     add_number(app, "--gpu", options.engine_options.gpu, 0, 1023, "")->group("");  // the earlier name, for one GPU
@@ -405,9 +406,7 @@ void add_help(CLI::App& app) {
 
 }  // namespace
 
-Grammar::Grammar(CommandLine& line)
-    : run("Measures images exactly, on a GPU or on the CPU.",
-          "gpuhist") {
+Grammar::Grammar(CommandLine& line) : run("Measures images exactly, on a GPU or on the CPU.", "gpuhist") {
     const auto add_command = [this](Command command, const char* name, const char* description) -> CLI::App& {
         CLI::App& app = *commands.emplace_back(Entry{command, std::make_unique<CLI::App>(description, name)}).app;
         app.set_help_flag();  // comes last
