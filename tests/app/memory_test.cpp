@@ -353,7 +353,7 @@ TEST_F(Directory, WhatIsNotCopiedInStripsSaysWhy) {
         return outcome.err;
     };
     const std::string err = failure({"--normalize", "minmax", "--size", "100"});
-    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (its normalized copy is "
+    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (its normalized copy "
                        "must be shrunk)"),
               err.npos)
         << err;
