@@ -122,7 +122,7 @@ class SeveralGpus : public testing::Test {
         return count;
     }
 
-    static constexpr int images = 300;
+    static constexpr int images = 150;
     Machine machine;
     const test::TemporaryDirectory temporary_;
     const fs::path root_ = temporary_.path();
@@ -148,7 +148,7 @@ TEST_F(SeveralGpus, ShareTheWork) {
 
 TEST_F(SeveralGpus, DoTheWorkOfOneThatFails) {
     const Result expected = run_with("cpu", {});
-    for (const int from : {1, 2, 30}) {
+    for (const int from : {1, 2, 15}) {
         machine.fails_from = {nowhere, from, nowhere};
         const Result found = run_with("cuda", {0, 1, 2});
         EXPECT_EQ(found.code, all_done) << found.err;
