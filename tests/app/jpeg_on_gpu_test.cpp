@@ -29,18 +29,18 @@ namespace fs = std::filesystem;
 
 /// What all decoders share.
 struct Played {
-    std::function<void(int nth)> look = [](int) {};  ///< called before files are decoded
-    std::atomic<int> made{0}, calls{0}, decoded{0}, copied{0};
+    std::function<void(int nth)> look = [](int) {};  ///< called before a file is decoded
+    std::atomic<int> made{0}, files{0}, decoded{0}, copied{0};
 };
 
 class PlayedLane final : public JpegLane {
   public:
     explicit PlayedLane(Played& played) : played_(played) {}
     std::vector<JpegImage> decode(const std::vector<JpegFile>& files) override {
-        played_.look(++played_.calls);
         std::vector<JpegImage> images;
         pixels_.clear();
         for (const JpegFile& file : files) {
+            played_.look(++played_.files);
             test::EmulatedJpeg one =
                 test::JpegEmulation(static_cast<const unsigned char*>(file.data), file.bytes).result();
             JpegImage image;
@@ -148,7 +148,7 @@ class JpegOnGpu : public testing::Test {
             if (without_gpu) throw EngineUnavailable("JPEG decoder: no GPU");
             return std::make_unique<PlayedLane>(played);
         };
-        played.calls = played.decoded = played.copied = played.made = 0;
+        played.files = played.decoded = played.copied = played.made = 0;
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
         const int code = run(options, nullptr, engines, lanes);
