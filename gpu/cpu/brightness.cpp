@@ -25,25 +25,30 @@ using measures::Brightness;
 /// Radix selection of keys at ranks: each pass finds one more digit of each, from the counts of the keys that have the
 /// digits before it.
 ///
-/// Images of bytes that come as a whole mostly need one pass: a sample of their pixels says in which windows the keys
-/// at the ranks lie, and the pass counts the keys below the windows and keeps those in them. If a rank is not there,
-/// the passes of the digits follow.
+/// Small images of bytes need one pass, which keeps all keys. Larger ones that come as a whole mostly need one, too: a
+/// sample of their pixels says in which windows the keys at the ranks lie, and the pass counts the keys below the
+/// windows and keeps those in them. If a rank is not there, the passes of the digits follow.
 template <class Sample>
 class BrightnessStrips final : public StripAnalysis, public LooksAhead {
   public:
     explicit BrightnessStrips(const MeasuredImage& of)
-        : workers_(of.workers), height_(of.image.height), has_colors_(measures_colors(of.image)), result_(of.result) {
+        : workers_(of.workers),
+          height_(of.image.height),
+          has_colors_(measures_colors(of.image)),
+          keeps_all_(bytes && of.image.pixels() < few_pixels),
+          result_(of.result) {
         if (has_colors_) begin_digit();
     }
 
     void take(const ImageView& strip) override {
         if (!has_colors_) return;
-        const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / strip.width);
-        workers_.sweep(strip.height, rows, (serial_pixels + strip.width - 1) / strip.width, most_workers,
+        const std::int64_t grain = std::max<std::int64_t>(1, tile_pixels / strip.width);
+        workers_.sweep(strip.height, grain, (serial_pixels + strip.width - 1) / strip.width, most_workers,
                        [&](int worker, std::int64_t first, std::int64_t last) {
                            Counts& counts = counts_of(worker);
                            MeasureRow<Value> row;
-                           for (std::int64_t y = first; y < last; ++y) add_row(strip, y, row, counts);
+                           const ImageView rows = rows_of(strip, first, last);
+                           for (std::int64_t y = 0; y < rows.height; ++y) add_row(rows, y, row, counts);
                        });
     }
 
@@ -61,7 +66,9 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
             begin_digit();
             return true;
         }
-        if (has_colors_ && windows_.numbers == 0) {
+        if (has_colors_ && keeps_all_) {
+            find_among_all();
+        } else if (has_colors_ && windows_.numbers == 0) {
             const std::vector<std::uint64_t> counts = sum();
             if (ranks_.empty()) {
                 pixels_ = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -96,6 +103,8 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
     static constexpr int most_workers = 8;
     static constexpr int window_shift = avx2::KeyWindows::shift;
     static constexpr std::size_t window_numbers = std::size_t{1} << 16;
+    /// Pixels below which the keys of bytes are all kept.
+    static constexpr std::int64_t few_pixels = std::int64_t{1} << 20;
     /// Keys of bytes that are found together.
     static constexpr int together = 1024;
 
@@ -126,6 +135,10 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
                 kept.push_back({std::unique_ptr<std::uint32_t[]>(new std::uint32_t[Kept::most])});
             return kept.back();
         }
+        void keep(std::uint32_t key) {
+            Kept& some = with_room();
+            some.keys[some.filled++] = key;
+        }
         /// Calls function(key) for the keys that are kept.
         template <class Function>
         void each_kept(const Function& function) const {
@@ -153,7 +166,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
     /// so many keys lie there that passes of digits are quicker.
     void find_windows(const ImageView& image) {
         constexpr std::int64_t block = 8, distance = 64;
-        if (image.pixels() < std::int64_t{1} << 20 || image.width < 2 * distance) return;
+        if (image.pixels() < few_pixels || image.width < 2 * distance) return;
         std::vector<std::uint32_t> counts(window_numbers), keys(together);
         std::vector<std::uint8_t> pixels(static_cast<std::size_t>((together + 2) * image.channels));
         std::uint64_t sampled = 0;
@@ -237,8 +250,74 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         return true;
     }
 
+    /// Finds the keys at the ranks among all, which were kept: by the counts of their high bits, then among those that
+    /// have the high bits of one.
+    void find_among_all() {
+        constexpr int low_bits = digit_bits;
+        constexpr std::size_t numbers = std::size_t{1} << (key_bits - low_bits);
+        std::vector<std::uint32_t> even(numbers), odd(numbers);  // equal keys follow each other
+        for (const Counts& own : counts_)
+            for (const Kept& some : own.kept) {
+                pixels_ += some.filled;
+                for (std::size_t i = 0; i < some.filled; ++i) ++(i % 2 == 0 ? even : odd)[some.keys[i] >> low_bits];
+            }
+        find_ranks();
+        for (Rank& rank : ranks_) {
+            std::size_t number = 0;
+            for (; rank.within >= even[number] + odd[number]; ++number) rank.within -= even[number] + odd[number];
+            rank.key = number;
+        }
+        want_known_digits();
+        std::vector<std::uint32_t> ends,
+            keys;  // the keys with the high bits of each wanted number, one after the other
+        std::vector<std::uint8_t> places(numbers);  // of the wanted numbers, from 1
+        std::size_t size = 0;
+        for (const std::uint64_t number : wanted_) {
+            ends.push_back(static_cast<std::uint32_t>(size));  // moves to the end as they come
+            size += even[number] + odd[number];
+            places[number] = static_cast<std::uint8_t>(ends.size());
+        }
+        keys.resize(size);
+        const auto add_wanted = [&](const std::uint32_t* some, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i)
+                if (const std::size_t place = places[some[i] >> low_bits]; place > 0) keys[ends[place - 1]++] = some[i];
+        };
+        std::vector<std::uint32_t> selected(avx2::supported() ? Kept::most + 8 : 0);
+        const std::vector<std::uint32_t> wanted(wanted_.begin(), wanted_.end());
+        for (const Counts& own : counts_)
+            for (const Kept& some : own.kept) {
+                std::size_t done = 0;
+                if (!selected.empty()) {
+                    const int found = avx2::select(some.keys.get(), static_cast<int>(some.filled), low_bits,
+                                                   wanted.data(), static_cast<int>(wanted.size()), selected.data());
+                    add_wanted(selected.data(), static_cast<std::size_t>(found));
+                    done = some.filled / 8 * 8;
+                }
+                add_wanted(some.keys.get() + done, some.filled - done);
+            }
+        for (Rank& rank : ranks_) rank.key = key_at(rank, keys, ends, low_bits);
+    }
+
+    /// Key at a rank among those that have its high bits.
+    std::uint64_t key_at(const Rank& rank, std::vector<std::uint32_t>& keys, const std::vector<std::uint32_t>& ends,
+                         int low_bits) const {
+        const std::size_t slot = slot_of(rank.key);
+        std::uint32_t *const begin = keys.data() + (slot == 0 ? 0 : ends[slot - 1]), *const end =
+                                                                                         keys.data() + ends[slot];
+        if (end - begin <= 4096) {
+            std::nth_element(begin, begin + rank.within, end);
+            return begin[rank.within];
+        }
+        std::vector<std::uint32_t> counts(std::size_t{1} << low_bits);
+        for (const std::uint32_t* key = begin; key != end; ++key) ++counts[*key & (counts.size() - 1)];
+        std::uint64_t within = rank.within, low = 0;
+        for (; within >= counts[low]; ++low) within -= counts[low];
+        return rank.key << low_bits | low;
+    }
+
     Counts& counts_of(int worker) {
         Counts& counts = counts_[static_cast<std::size_t>(worker)];
+        if (keeps_all_) return counts;
         if (counts.all.empty()) counts.all.resize(std::max<std::size_t>(1, wanted_.size()) << bits_);
         return counts;
     }
@@ -258,9 +337,15 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         ++counts.all[slot << bits_ | digit];
     }
 
-    /// Counts keys of bytes.
+    /// Counts keys of bytes, or keeps them.
     void add_keys(const std::uint32_t* keys, int count, Counts& counts) const {
         int done = 0;
+        if (keeps_all_) {
+            Kept& kept = counts.with_room();
+            std::copy_n(keys, count, kept.keys.get() + kept.filled);
+            kept.filled += static_cast<std::size_t>(count);
+            return;
+        }
         if (windows_.numbers > 0) {
             Kept& kept = counts.with_room();
             kept.filled += static_cast<std::size_t>(
@@ -299,8 +384,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
             if (number < windows_.low[k]) {
                 ++counts.below[k];
             } else if (number <= windows_.high[k]) {
-                Kept& kept = counts.with_room();
-                kept.keys[kept.filled++] = key;
+                counts.keep(key);
             }
         }
     }
@@ -338,7 +422,9 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
             std::uint64_t key = 0;
             if (!row.valid[x] || !Brightness::key_of<Sample>(row.colors[0][x], row.colors[1][x], row.colors[2][x], key))
                 continue;
-            if (windows_.numbers > 0)
+            if (keeps_all_)
+                counts.keep(static_cast<std::uint32_t>(key));
+            else if (windows_.numbers > 0)
                 add_to_windows(static_cast<std::uint32_t>(key), counts);
             else
                 add(key, counts);
@@ -369,7 +455,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
 
     Workers& workers_;
     const std::int64_t height_;
-    const bool has_colors_;
+    const bool has_colors_, keeps_all_;
     Analysis& result_;
     std::vector<Counts> counts_;         ///< of each worker
     std::vector<std::uint64_t> wanted_;  ///< known digits of the keys at the ranks, ascending; none: no digit is known

@@ -38,8 +38,9 @@ class ColorStrips final : public StripAnalysis {
         if (!has_colors_) return;
         workers_.sweep_rows(strip.height, strip.width, [&](int worker, std::int64_t first, std::int64_t last) {
             MeasureRow<Value> row;
-            for (std::int64_t y = first; y < last; ++y)
-                add_row(strip, y, row, totals_[static_cast<std::size_t>(worker)]);
+            const ImageView rows = rows_of(strip, first, last);
+            for (std::int64_t y = 0; y < rows.height; ++y)
+                add_row(rows, y, row, totals_[static_cast<std::size_t>(worker)]);
         });
     }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/pixel_source.hpp"
 #include "cpu/simd/avx2.hpp"
 #include "fingerprint/digest.hpp"
 #include "fingerprint/reduction.hpp"
@@ -15,6 +16,17 @@
 
 namespace gpuhist::cpu {
 namespace {
+
+template <class Value>
+[[gnu::always_inline]] inline void add_loop(const Value* row, std::int64_t width, std::uint32_t* columns) {
+    for (std::int64_t x = 0; x < width; ++x) columns[x] += static_cast<std::uint32_t>(row[x]);
+}
+GPUHIST_SIMD void add_to_columns(const std::int16_t* row, std::int64_t width, std::uint32_t* columns) {
+    add_loop(row, width, columns);
+}
+GPUHIST_SIMD void add_to_columns(const std::int32_t* row, std::int64_t width, std::uint32_t* columns) {
+    add_loop(row, width, columns);
+}
 
 /// Samples of an image, in blocks.
 class BlockHash {
@@ -145,6 +157,7 @@ class HashStrips final : public StripAnalysis {
             Similar all(width_, height_);
             for (const auto& own : similar_)
                 if (own) {
+                    own->flush();
                     all.dhash += own->dhash;
                     all.phash += own->phash;
                 }
@@ -157,34 +170,47 @@ class HashStrips final : public StripAnalysis {
 
   private:
     using Value = measures::Value<Sample>;
-    /// What a worker has of the small images.
+    /// What a worker has of the small images. Values of 8 and 16 bits are added up by column first, as long as their
+    /// rows are in one cell of the larger image, of which the cells of the smaller one have several.
     struct Similar {
         fingerprint::Reduction<Value> dhash, phash;
 
         Similar(std::int64_t width, std::int64_t height)
             : dhash(width, height, fingerprint::dhash_columns, fingerprint::dhash_rows),
-              phash(width, height, fingerprint::phash_side, fingerprint::phash_side) {}
+              phash(width, height, fingerprint::phash_side, fingerprint::phash_side),
+              columns_(by_column ? static_cast<std::size_t>(width) : 0) {}
+
         void add_row(std::int64_t y, const Value* luma) {
-            if constexpr (sizeof(Sample) == 1) {
-                static const bool fast = avx2::supported();
-                if (fast) {
-                    dhash.add_row(y, luma, sum_of_bytes);
-                    phash.add_row(y, luma, sum_of_bytes);
-                    return;
+            if constexpr (by_column) {
+                if (const auto cell = phash.cell_of_row(y)) {
+                    if (*cell != cell_ || rows_ == most_rows) flush();
+                    cell_ = *cell;
+                    ++rows_;
+                    return add_to_columns(luma, static_cast<std::int64_t>(columns_.size()), columns_.data());
                 }
             }
             dhash.add_row(y, luma);
             phash.add_row(y, luma);
         }
-        /// Sum of values of bytes.
-        static std::int64_t sum_of_bytes(const std::int16_t* begin, const std::int16_t* end) {
-            std::int64_t sum = 0;
-            for (std::ptrdiff_t count; begin != end; begin += count) {
-                count = std::min<std::ptrdiff_t>(end - begin, 65536);
-                sum += avx2::sum(begin, static_cast<int>(count));
+        /// Adds what was added up by column. To be called after the last row.
+        void flush() {
+            static_assert(fingerprint::phash_side % fingerprint::dhash_rows == 0);
+            if constexpr (by_column) {
+                if (rows_ == 0) return;
+                phash.add_columns(cell_, columns_.data());
+                dhash.add_columns(cell_ / (fingerprint::phash_side / fingerprint::dhash_rows), columns_.data());
+                std::fill(columns_.begin(), columns_.end(), 0);
+                rows_ = 0;
             }
-            return sum;
         }
+
+      private:
+        static constexpr bool by_column = sizeof(Value) <= 4;
+        static constexpr int most_rows = 65536;  // of values of 16 bits
+
+        std::vector<std::uint32_t> columns_;
+        std::int64_t cell_ = 0;
+        int rows_ = 0;  ///< that were added to the columns
     };
 
     bool has_luma() const { return luma_ != nullptr; }

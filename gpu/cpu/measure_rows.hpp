@@ -25,6 +25,9 @@ struct MeasureRow {
     bool all_valid = true;
 };
 
+/// Pixels of rows that are one.
+inline constexpr std::int64_t most_together = std::int64_t{1} << 20;
+
 /// Returns whether measures see colors in an image.
 inline bool measures_colors(const ImageView& image) {
     return core::colors_of(image) == 3 && image.samples != Samples::gray_alpha;
@@ -38,6 +41,20 @@ const Sample* row_of(const ImageView& strip, std::int64_t y) {
 }
 inline const std::uint8_t* mask_of(const ImageView& strip, std::int64_t y) {
     return strip.mask ? strip.mask + (strip.height == 1 ? 0 : y * strip.mask_row_bytes) : nullptr;
+}
+
+/// Rows of a strip from `first` up to `last` that measures of single pixels look at. Rows without gaps or a mask are
+/// one row, so that its end, which takes longer, comes once.
+inline ImageView rows_of(const ImageView& strip, std::int64_t first, std::int64_t last) {
+    ImageView rows = strip;
+    rows.data = row_of<std::byte>(strip, first);
+    rows.mask = mask_of(strip, first);
+    rows.height = last - first;
+    if (!rows.mask && rows.height > 1 && rows.row_bytes == rows.packed_row_bytes() && rows.pixels() < most_together) {
+        rows.width *= rows.height;
+        rows.height = 1;
+    }
+    return rows;
 }
 
 /// What is read of a row: luma, or red, green and blue of images that have them. Colors of floats come with luma, which

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -39,59 +40,34 @@ struct Side {
 };
 
 /// Sums of luma over the cells of an image, times its number of cells. Values are whole numbers, in types of up to 32
-/// bits from 0 to 65535, or finite doubles.
+/// bits without a sign, or finite doubles.
 template <class Value>
 class Reduction {
-    static constexpr bool real = std::is_same_v<Value, double>, narrow = sizeof(Value) <= 4;
+    static constexpr bool real = std::is_same_v<Value, double>;
     using Sum = std::conditional_t<real, core::ExactSum, core::i128>;
 
   public:
-    /// A row of up to 2^31 pixels: of values of 16 bits, times 32 across and 32 down, 57 bits.
-    using RowSum = std::conditional_t<narrow, std::int64_t, core::i128>;
-
     Reduction(std::int64_t width, std::int64_t height, int columns, int rows)
-        : across_{width, columns},
-          down_{height, rows},
-          sums_(static_cast<std::size_t>(columns * rows)),
-          row_(static_cast<std::size_t>(columns)) {
+        : across_{width, columns}, down_{height, rows}, sums_(static_cast<std::size_t>(columns * rows)) {
         for (std::int64_t cell = 0; cell < columns; ++cell) covers_.push_back(across_.of_cell(cell));
     }
 
-    /// Sum of some values of a row.
-    static RowSum sum_of(const Value* begin, const Value* end) {
-        RowSum sum = 0;
-        while (begin != end) {
-            const Value* const stop = begin + std::min<std::ptrdiff_t>(end - begin, 65536);
-            std::conditional_t<narrow, std::uint32_t, RowSum> part = 0;  // of 65536 values of 16 bits
-            while (begin != stop) part += static_cast<decltype(part)>(*begin++);
-            sum += part;
-        }
-        return sum;
+    /// Cell whose rows contain all of row y; absent if it reaches into the next one.
+    std::optional<std::int64_t> cell_of_row(std::int64_t y) const {
+        const std::int64_t begin = y * down_.cells, cell = begin / down_.pixels;
+        return begin + down_.cells <= (cell + 1) * down_.pixels ? std::optional(cell) : std::nullopt;
     }
     /// Adds row y. Each row comes once, in any order.
     void add_row(std::int64_t y, const Value* luma) {
-        add_row(y, luma, [](const Value* begin, const Value* end) { return sum_of(begin, end); });
+        down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) {
+            if constexpr (real)
+                add_doubles(row, rows, luma);
+            else
+                add_to_cells(luma, row, rows);
+        });
     }
-    /// Adds row y, with another function for the same sum.
-    template <class SumOf>
-    void add_row(std::int64_t y, const Value* luma, const SumOf& sum_of) {
-        if constexpr (real) {
-            down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) { add_doubles(row, rows, luma); });
-        } else {
-            for (std::size_t column = 0; column < covers_.size(); ++column) {
-                const Side::Cover& cover = covers_[column];
-                RowSum& row = row_[column];
-                row = static_cast<RowSum>(luma[cover.first]) * cover.first_weight;
-                if (cover.last > cover.first)
-                    row += sum_of(luma + cover.first + 1, luma + cover.last) * across_.cells +
-                           static_cast<RowSum>(luma[cover.last]) * cover.last_weight;
-            }
-            down_.for_cells(y, [&](std::int64_t row, std::int64_t rows) {
-                Sum* const sums = sums_.data() + static_cast<std::size_t>(row) * covers_.size();
-                for (std::size_t column = 0; column < covers_.size(); ++column) sums[column] += row_[column] * rows;
-            });
-        }
-    }
+    /// Adds whole rows of a cell, of which these are the sums by column.
+    void add_columns(std::int64_t cell, const std::uint32_t* columns) { add_to_cells(columns, cell, down_.cells); }
     /// Adds the rows of another part of the image.
     Reduction& operator+=(const Reduction& other) {
         for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
@@ -112,6 +88,23 @@ class Reduction {
   private:
     using Mean = std::conditional_t<real, double, core::i128>;  ///< of whole numbers the sum
 
+    /// Adds values, each of a column, to the cells of a row, of whose height they have `rows` parts.
+    template <class Number>
+    void add_to_cells(const Number* numbers, std::int64_t row, std::int64_t rows) {
+        Sum* sum = sums_.data() + static_cast<std::size_t>(row) * covers_.size();
+        for (const Side::Cover& cover : covers_) {
+            Sum own = static_cast<Sum>(numbers[cover.first]) * cover.first_weight;
+            if (cover.last > cover.first) {
+                // 2^31 numbers of 32 bits at most
+                std::conditional_t<sizeof(Number) <= 4, std::uint64_t, Sum> between = 0;
+                for (std::int64_t x = cover.first + 1; x < cover.last; ++x)
+                    between += static_cast<decltype(between)>(numbers[x]);
+                own += static_cast<Sum>(between) * across_.cells +
+                       static_cast<Sum>(numbers[cover.last]) * cover.last_weight;
+            }
+            *sum++ += own * rows;
+        }
+    }
     void add_doubles(std::int64_t row, std::int64_t rows, const Value* luma) {
         for (std::size_t column = 0; column < covers_.size(); ++column) {
             const Side::Cover& cover = covers_[column];
@@ -140,7 +133,6 @@ class Reduction {
     Side across_, down_;
     std::vector<Side::Cover> covers_;  ///< of the columns
     std::vector<Sum> sums_;            ///< of the cells, row by row
-    std::vector<RowSum> row_;          ///< sums of a row of whole numbers, by column
 };
 
 }  // namespace gpuhist::fingerprint

@@ -180,40 +180,70 @@ GPUHIST_AVX2 int luma(const std::uint8_t* samples, int pixels, int channels, Cha
     return i;
 }
 
+namespace {
+
+/// Sums of 32 bits over neighborhoods, in lanes.
+struct NeighborLanes {
+    __m256i laplacian, squares, gradients, noise;
+};
+
+/// Adds the neighborhoods of 16 pixels; `masked`: of those that `keep` has.
+template <bool masked>
+[[gnu::always_inline]] GPUHIST_AVX2 inline void add_neighbors(const std::int16_t* above, const std::int16_t* own,
+                                                              const std::int16_t* below, __m256i keep,
+                                                              NeighborLanes& sums) {
+    const __m256i one = _mm256_set1_epi16(1);
+    const __m256i a0 = words_at(above - 1), a1 = words_at(above), a2 = words_at(above + 1), b0 = words_at(own - 1),
+                  b1 = words_at(own), b2 = words_at(own + 1), c0 = words_at(below - 1), c1 = words_at(below),
+                  c2 = words_at(below + 1);
+    const __m256i edges = _mm256_add_epi16(_mm256_add_epi16(a1, c1), _mm256_add_epi16(b0, b2)),
+                  middle = _mm256_slli_epi16(b1, 2),
+                  corners = _mm256_add_epi16(_mm256_add_epi16(a0, a2), _mm256_add_epi16(c0, c2));
+    __m256i l = _mm256_sub_epi16(edges, middle);
+    __m256i n = _mm256_sub_epi16(_mm256_add_epi16(corners, middle), _mm256_add_epi16(edges, edges));
+    const __m256i rising = _mm256_sub_epi16(c2, a0), falling = _mm256_sub_epi16(c0, a2),
+                  across = _mm256_sub_epi16(b2, b0), down = _mm256_sub_epi16(c1, a1);
+    // rising - falling is (a2 - a0) + (c2 - c0)
+    __m256i gx = _mm256_add_epi16(_mm256_sub_epi16(rising, falling), _mm256_add_epi16(across, across)),
+            gy = _mm256_add_epi16(_mm256_add_epi16(rising, falling), _mm256_add_epi16(down, down));
+    if (masked) {
+        l = _mm256_and_si256(l, keep);
+        n = _mm256_and_si256(n, keep);
+        gx = _mm256_and_si256(gx, keep);
+        gy = _mm256_and_si256(gy, keep);
+    }
+    sums.laplacian = _mm256_add_epi32(sums.laplacian, _mm256_madd_epi16(l, one));
+    sums.squares = _mm256_add_epi32(sums.squares, _mm256_madd_epi16(l, l));
+    sums.gradients =
+        _mm256_add_epi32(sums.gradients, _mm256_add_epi32(_mm256_madd_epi16(gx, gx), _mm256_madd_epi16(gy, gy)));
+    sums.noise = _mm256_add_epi32(sums.noise, _mm256_madd_epi16(_mm256_abs_epi16(n), one));
+}
+
+}  // namespace
+
 GPUHIST_AVX2 int neighbors(const std::int16_t* above, const std::int16_t* own, const std::int16_t* below, int pixels,
                            NeighborSums& sums) {
     constexpr int iterations = 512;  // sums of 32 bits: two squares of gradients each add up to 4 * 1020^2
-    const __m256i one = _mm256_set1_epi16(1);
-    int x = 0;
-    while (x + 16 <= pixels) {
-        const int end = std::min(pixels, x + 16 * iterations);
-        __m256i laplacian = _mm256_setzero_si256(), squares = laplacian, gradients = laplacian, noise = laplacian;
-        for (; x + 16 <= end; x += 16) {
-            const __m256i a0 = words_at(above + x - 1), a1 = words_at(above + x), a2 = words_at(above + x + 1),
-                          b0 = words_at(own + x - 1), b1 = words_at(own + x), b2 = words_at(own + x + 1),
-                          c0 = words_at(below + x - 1), c1 = words_at(below + x), c2 = words_at(below + x + 1);
-            const __m256i edges = _mm256_add_epi16(_mm256_add_epi16(a1, c1), _mm256_add_epi16(b0, b2)),
-                          middle = _mm256_slli_epi16(b1, 2),
-                          corners = _mm256_add_epi16(_mm256_add_epi16(a0, a2), _mm256_add_epi16(c0, c2));
-            const __m256i l = _mm256_sub_epi16(edges, middle);
-            const __m256i n = _mm256_sub_epi16(_mm256_add_epi16(corners, middle), _mm256_add_epi16(edges, edges));
-            const __m256i rising = _mm256_sub_epi16(c2, a0), falling = _mm256_sub_epi16(c0, a2),
-                          across = _mm256_sub_epi16(b2, b0), down = _mm256_sub_epi16(c1, a1);
-            // rising - falling is (a2 - a0) + (c2 - c0)
-            const __m256i gx = _mm256_add_epi16(_mm256_sub_epi16(rising, falling), _mm256_add_epi16(across, across)),
-                          gy = _mm256_add_epi16(_mm256_add_epi16(rising, falling), _mm256_add_epi16(down, down));
-            laplacian = _mm256_add_epi32(laplacian, _mm256_madd_epi16(l, one));
-            squares = _mm256_add_epi32(squares, _mm256_madd_epi16(l, l));
-            gradients =
-                _mm256_add_epi32(gradients, _mm256_add_epi32(_mm256_madd_epi16(gx, gx), _mm256_madd_epi16(gy, gy)));
-            noise = _mm256_add_epi32(noise, _mm256_madd_epi16(_mm256_abs_epi16(n), one));
+    const __m256i zero = _mm256_setzero_si256();
+    for (int x = 0; x < pixels;) {
+        NeighborLanes lanes{zero, zero, zero, zero};
+        for (int i = 1; i < iterations && x + 16 <= pixels; ++i, x += 16)
+            add_neighbors<false>(above + x, own + x, below + x, zero, lanes);
+        if (const int rest = pixels - x; rest < 16) {
+            std::int16_t last[3][18] = {}, keep[16] = {};
+            std::copy_n(above + x - 1, rest + 2, last[0]);
+            std::copy_n(own + x - 1, rest + 2, last[1]);
+            std::copy_n(below + x - 1, rest + 2, last[2]);
+            std::fill_n(keep, rest, std::int16_t{-1});
+            add_neighbors<true>(last[0] + 1, last[1] + 1, last[2] + 1, words_at(keep), lanes);
+            x = pixels;
         }
-        sums.laplacian += sum_of(laplacian);
-        sums.laplacian_squares += sum_of(squares);
-        sums.gradients += sum_of(gradients);
-        sums.noise += sum_of(noise);
+        sums.laplacian += sum_of(lanes.laplacian);
+        sums.laplacian_squares += sum_of(lanes.squares);
+        sums.gradients += sum_of(lanes.gradients);
+        sums.noise += sum_of(lanes.noise);
     }
-    return x;
+    return pixels;
 }
 
 GPUHIST_AVX2 int luma_words(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order,
@@ -249,23 +279,6 @@ GPUHIST_AVX2 int swap_colors(const std::byte* from, int pixels, int channels, in
         for (int k = 0; k < 4; ++k) swap(done + k * step);
     for (; done + 16 <= bytes; done += step) swap(done);
     return done / pixel_bytes;
-}
-
-GPUHIST_AVX2 std::uint32_t sum(const std::int16_t* words, int count) {
-    const __m256i one = _mm256_set1_epi16(1);
-    __m256i first = _mm256_setzero_si256(), second = first;
-    int i = 0;
-    for (; i + 32 <= count; i += 32) {
-        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
-        second = _mm256_add_epi32(second, _mm256_madd_epi16(words_at(words + i + 16), one));
-    }
-    if (i + 16 <= count) {
-        first = _mm256_add_epi32(first, _mm256_madd_epi16(words_at(words + i), one));
-        i += 16;
-    }
-    auto total = static_cast<std::uint32_t>(sum_of(_mm256_add_epi32(first, second)));
-    for (; i < count; ++i) total += static_cast<std::uint32_t>(words[i]);
-    return total;
 }
 
 GPUHIST_AVX2 ColorSums colors(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order) {
@@ -418,9 +431,6 @@ int in_windows(const std::uint32_t*, int, const KeyWindows&, std::uint64_t*, std
     return 0;
 }
 int select(const std::uint32_t*, int, int, const std::uint32_t*, int, std::uint32_t*) {
-    return 0;
-}
-std::uint32_t sum(const std::int16_t*, int) {
     return 0;
 }
 int swap_colors(const std::byte*, int, int, int, std::byte*) {

@@ -30,8 +30,8 @@ struct NeighborSums {
     std::int64_t laplacian = 0, laplacian_squares = 0, gradients = 0, noise = 0;
 };
 
-/// Adds these of the first pixels of a row, whose pixels from -1 to `pixels` there are. Returns how many they are: a
-/// multiple of 16.
+/// Adds these of the pixels of a row, whose pixels from -1 to `pixels` there are. Returns how many they are: all, or
+/// none without AVX2.
 int neighbors(const std::int16_t* above, const std::int16_t* own, const std::int16_t* below, int pixels,
               NeighborSums& sums);
 
@@ -64,9 +64,6 @@ int in_windows(const std::uint32_t* keys, int count, const KeyWindows& windows, 
 /// there is room for 8 more. A multiple of 8 keys is looked at: all but fewer than 8.
 int select(const std::uint32_t* keys, int count, int shift, const std::uint32_t* wanted, int numbers,
            std::uint32_t* out);
-
-/// Sum of words without a sign below 2^15, up to 2^16 of them.
-std::uint32_t sum(const std::int16_t* words, int count);
 
 /// Copies the first of `pixels` interleaved ones of 3 or 4 samples of 1 or 2 bytes, with their first and third sample
 /// swapped. Returns how many they are: all but fewer than 6.
