@@ -25,9 +25,10 @@ using measures::Brightness;
 /// Radix selection of keys at ranks: each pass finds one more digit of each, from the counts of the keys that have the
 /// digits before it.
 ///
-/// Small images of bytes need one pass, which keeps all keys. Larger ones that come as a whole mostly need one, too: a
-/// sample of their pixels says in which windows the keys at the ranks lie, and the pass counts the keys below the
-/// windows and keeps those in them. If a rank is not there, the passes of the digits follow.
+/// Images of bytes that come as a whole mostly need one pass: a sample of their pixels says in which windows the keys
+/// at the ranks lie, and the pass counts the keys below the windows and keeps those in them. If a rank is not there,
+/// other passes follow: those of the digits, or of a small image one that keeps all keys. Small images that come in
+/// strips begin with this one.
 template <class Sample>
 class BrightnessStrips final : public StripAnalysis, public LooksAhead {
   public:
@@ -35,7 +36,8 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         : workers_(of.workers),
           height_(of.image.height),
           has_colors_(measures_colors(of.image)),
-          keeps_all_(bytes && of.image.pixels() < few_pixels),
+          is_small_(bytes && of.image.pixels() < few_pixels),
+          keeps_all_(is_small_),
           result_(of.result) {
         if (has_colors_) begin_digit();
     }
@@ -61,6 +63,7 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         Measured found{Measure::brightness, 0, {}};
         if (windows_.numbers > 0 && !find_in_windows()) {
             failed_ = true;
+            keeps_all_ = is_small_;
             windows_.numbers = 0;
             ranks_.clear();
             begin_digit();
@@ -102,7 +105,8 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
     /// Threads at most: each has counts of its own.
     static constexpr int most_workers = 8;
     static constexpr int window_shift = avx2::KeyWindows::shift;
-    static constexpr std::size_t window_numbers = std::size_t{1} << 16;
+    static constexpr std::size_t window_numbers = std::size_t{1} << 16,
+                                 highest_number = 1000 * 255 * 255 >> window_shift;
     /// Pixels below which the keys of bytes are all kept.
     static constexpr std::int64_t few_pixels = std::int64_t{1} << 20;
     /// Keys of bytes that are found together.
@@ -162,21 +166,24 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         return bytes && !image.mask && image.channels <= 4 && avx2::supported();
     }
 
-    /// Finds windows in which the keys at the ranks probably lie, from 8 of 64 pixels of each eighth row. Finds none if
-    /// so many keys lie there that passes of digits are quicker.
+    /// Finds windows in which the keys at the ranks probably lie, from 8 of 64 pixels of each eighth row; of small
+    /// images from 8 of 16 pixels of each fourth row, and at the distance of 16 numbers. Finds none if so many keys lie
+    /// there that another way is quicker.
     void find_windows(const ImageView& image) {
-        constexpr std::int64_t block = 8, distance = 64;
-        if (image.pixels() < few_pixels || image.width < 2 * distance) return;
-        std::vector<std::uint32_t> counts(window_numbers), keys(together);
+        const std::int64_t block = 8, distance = is_small_ ? 16 : 64, below = is_small_ ? 4 : 8;
+        const int coarse = is_small_ ? 4 : 0;
+        constexpr std::int64_t fewest_pixels = std::int64_t{1} << 16, most_pixels = std::int64_t{1} << 32;
+        if (image.pixels() < fewest_pixels || image.pixels() >= most_pixels || image.width < 2 * distance) return;
+        std::vector<std::uint32_t> counts(window_numbers >> coarse), keys(together);
         std::vector<std::uint8_t> pixels(static_cast<std::size_t>((together + 2) * image.channels));
         std::uint64_t sampled = 0;
-        for (std::int64_t y = 4; y < image.height; y += 8) {
+        for (std::int64_t y = below / 2; y < image.height; y += below) {
             const std::uint8_t* const row = row_of<std::uint8_t>(image, y);
             int filled = 0;
             const auto count = [&] {
                 const int found =
                     avx2::brightness_keys(pixels.data(), filled + 2, image.channels, image.order, keys.data());
-                for (int i = 0; i < found; ++i) ++counts[keys[static_cast<std::size_t>(i)] >> window_shift];
+                for (int i = 0; i < found; ++i) ++counts[keys[static_cast<std::size_t>(i)] >> (window_shift + coarse)];
                 sampled += static_cast<std::uint64_t>(found);
                 filled = 0;
             };
@@ -191,12 +198,14 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         std::size_t number = 0;
         const auto number_at = [&](double rank) {
             while (number + 1 < counts.size() && rank >= through + counts[number]) through += counts[number++];
-            return static_cast<std::uint16_t>(number);
+            return number << coarse;
         };
         const auto n = static_cast<double>(sampled);
         for (const std::uint8_t percent : Brightness::percents) {
             const double q = percent / 100.0, about = 8 * std::sqrt(n * q * (1 - q));
-            const std::uint16_t low = number_at(n * q - about), high = number_at(n * q + about);
+            const auto low = static_cast<std::uint16_t>(number_at(n * q - about)),
+                       high = static_cast<std::uint16_t>(
+                           std::min(number_at(n * q + about) + (std::size_t{1} << coarse) - 1, highest_number));
             const int last = windows_.numbers - 1;
             if (last >= 0 && low <= windows_.high[last]) {
                 windows_.high[last] = high;
@@ -207,13 +216,17 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         }
         std::uint64_t kept = 0;
         for (int k = 0; k < windows_.numbers; ++k)
-            for (std::size_t i = windows_.low[k]; i <= windows_.high[k]; ++i) kept += counts[i];
-        if (kept * 4 > sampled) windows_.numbers = 0;
+            for (int i = windows_.low[k] >> coarse; i <= windows_.high[k] >> coarse; ++i)
+                kept += counts[static_cast<std::size_t>(i)];
+        if (kept * 4 > sampled)
+            windows_.numbers = 0;
+        else
+            keeps_all_ = false;
     }
 
     /// Finds the keys at the ranks among those that were kept. Returns false if one is not there.
     bool find_in_windows() {
-        std::vector<std::uint64_t> counts(window_numbers);
+        std::vector<std::uint32_t> counts(window_numbers);
         std::uint64_t below[avx2::KeyWindows::most] = {};
         for (const Counts& own : counts_) {
             pixels_ += own.pixels;
@@ -256,10 +269,16 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
         constexpr int low_bits = digit_bits;
         constexpr std::size_t numbers = std::size_t{1} << (key_bits - low_bits);
         std::vector<std::uint32_t> even(numbers), odd(numbers);  // equal keys follow each other
+        pixels_ = 0;
         for (const Counts& own : counts_)
             for (const Kept& some : own.kept) {
                 pixels_ += some.filled;
-                for (std::size_t i = 0; i < some.filled; ++i) ++(i % 2 == 0 ? even : odd)[some.keys[i] >> low_bits];
+                std::size_t i = 0;
+                for (; i + 2 <= some.filled; i += 2) {
+                    ++even[some.keys[i] >> low_bits];
+                    ++odd[some.keys[i + 1] >> low_bits];
+                }
+                if (i < some.filled) ++even[some.keys[i] >> low_bits];
             }
         find_ranks();
         for (Rank& rank : ranks_) {
@@ -455,7 +474,8 @@ class BrightnessStrips final : public StripAnalysis, public LooksAhead {
 
     Workers& workers_;
     const std::int64_t height_;
-    const bool has_colors_, keeps_all_;
+    const bool has_colors_, is_small_;
+    bool keeps_all_;  ///< all keys of bytes, in place of counts
     Analysis& result_;
     std::vector<Counts> counts_;         ///< of each worker
     std::vector<std::uint64_t> wanted_;  ///< known digits of the keys at the ranks, ascending; none: no digit is known

@@ -290,12 +290,11 @@ std::vector<MeasureSummary> measures_of(const Analysis& image) {
 }
 
 void add_measures(std::vector<MeasureSummary>& sums, const std::vector<MeasureSummary>& more) {
+    auto at = sums.begin();  // both are in the order of the columns
     for (const MeasureSummary& one : more) {
-        const auto at = std::find_if(sums.begin(), sums.end(), [&](const MeasureSummary& there) {
-            return place_of(there.column) >= place_of(one.column);
-        });
+        while (at != sums.end() && at->column != one.column && place_of(at->column) < place_of(one.column)) ++at;
         if (at == sums.end() || at->column != one.column) {
-            sums.insert(at, one);
+            at = sums.insert(at, one);
             continue;
         }
         at->images += one.images;
