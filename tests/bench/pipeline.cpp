@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <opencv2/core.hpp>
 #ifdef GPUHIST_BENCH_IMREAD
@@ -38,7 +39,7 @@ namespace fs = std::filesystem;
 struct Options {
     std::string directory, python, csv, sides = "4000x3000", only;
     int images = 64, repetitions = 5, threads = 0;
-    bool peers = false;
+    bool peers = false, gpus = false;
 };
 
 /// A photograph as a JPEG, under many names.
@@ -119,15 +120,8 @@ Passage imread_alone(const std::string&, int) {
 }
 #endif
 
-Passage whole(const std::string& directory, const std::string& engine, const Measures& measures, app::JpegOn jpeg_on,
-              int threads, const fs::path& output) {
-    app::Options options;
-    options.inputs.arguments = {directory};
-    options.output = output;
-    options.engine = engine;
-    options.measures = measures;
-    options.jpeg_on = jpeg_on;
-    options.engine_options.threads = threads;
+/// A run of the command with these options.
+Passage whole(app::Options options) {
     options.format = "none";
     options.quiet = true;
     app::RunSummary summary;
@@ -178,18 +172,28 @@ void run(const Options& options) {
         options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }},
                           {"cv::imread alone", [&] { return imread_alone(directory, threads); }, true, imread_missing}};
-    const auto add_engine = [&](const std::string& engine, app::JpegOn jpeg_on) {
-        for (const Measures& measures : {Measures(), Measures::quality()})
+    app::Options of_command;
+    of_command.inputs.arguments = {directory};
+    of_command.output = temporary.path() / "out";
+    of_command.engine_options.threads = threads;
+    const auto add_engine = [&](const std::string& engine, app::JpegOn jpeg_on, bool all_gpus = false) {
+        for (const Measures& measures : {Measures(), Measures::quality()}) {
+            app::Options own = of_command;
+            own.engine = engine;
+            own.measures = measures;
+            own.jpeg_on = jpeg_on;
+            own.all_gpus = all_gpus;
             ways.push_back({"engine " + engine + (jpeg_on == app::JpegOn::gpu ? " --jpeg-on gpu" : "") +
-                                (measures.empty() ? "" : " --quality"),
-                            [&, measures, engine, jpeg_on] {
-                                return whole(directory, engine, measures, jpeg_on, threads, temporary.path() / "out");
-                            }});
+                                (all_gpus ? " --gpus all" : "") + (measures.empty() ? "" : " --quality"),
+                            [own] { return whole(own); }});
+        }
     };
     for (const EngineInfo& engine : engines()) {
         if (!engine.available) continue;
         add_engine(engine.name, app::JpegOn::cpu);
-        if (engine.name == "cuda") add_engine(engine.name, app::JpegOn::gpu);
+        if (engine.name != "cuda") continue;
+        add_engine(engine.name, app::JpegOn::gpu);
+        if (options.gpus) add_engine(engine.name, app::JpegOn::gpu, true);
     }
     std::erase_if(ways, [&](const Way& way) {
         return way.name.find(" alone") == way.name.npos && way.name.find(options.only) == way.name.npos;
@@ -221,8 +225,14 @@ void run(const Options& options) {
     const auto median_of = [](const Way& way) { return way.passages[way.passages.size() / 2]; };
     const double decode_alone_s = median_of(ways[0]).seconds,
                  imread_s = ways[1].missing.empty() ? median_of(ways[1]).seconds : std::nan("");
-    double before_s = 0;   // of the way before, which is the same without --quality
-    double quality_s = 0;  // of the CPU with --quality
+    std::map<std::string, double> seconds;
+    // Ratio of a way to the same one without one of its options.
+    const auto print_ratio = [&](const std::string& name, const std::string& option, double own_s) {
+        const std::size_t at = name.find(option);
+        if (at == name.npos) return;
+        const auto other = seconds.find(name.substr(0, at) + name.substr(at + option.size()));
+        if (other != seconds.end()) std::printf(", %.3f of without%s", other->second / own_s, option.c_str());
+    };
     for (Way& way : ways) {
         if (!way.missing.empty()) {
             std::printf("%-20s %s\n", way.name.c_str(), way.missing.c_str());
@@ -233,13 +243,13 @@ void run(const Options& options) {
         const double megapixels = static_cast<double>(median.pixels) * 1e-6 / median.seconds;
         std::printf("%-20s %9.1f images/s %9.1f MP/s   %.3f of decoding alone, %.3f of cv::imread", way.name.c_str(),
                     rate, megapixels, decode_alone_s / median.seconds, imread_s / median.seconds);
-        if (way.name.find(" --quality") != std::string::npos)
-            std::printf(", %.3f of without --quality", before_s / median.seconds);
-        if (way.name == "engine cpu --quality") quality_s = median.seconds;
-        if (way.peer && quality_s > 0 && &way != &ways[1])
-            std::printf(", engine cpu --quality is %.1f times as fast", median.seconds / quality_s);
+        print_ratio(way.name, " --quality", median.seconds);
+        print_ratio(way.name, " --gpus all", median.seconds);
+        if (const auto quality = seconds.find("engine cpu --quality");
+            way.peer && quality != seconds.end() && &way != &ways[1])
+            std::printf(", engine cpu --quality is %.1f times as fast", median.seconds / quality->second);
         std::printf("\n");
-        before_s = median.seconds;
+        seconds[way.name] = median.seconds;
         csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
             << decode_alone_s / median.seconds << ',' << imread_s / median.seconds;
         for (std::size_t i = 0; i < app::stage_names.size(); ++i) {
@@ -268,6 +278,7 @@ void add_pipeline(CLI::App& app) {
     command->add_option("--sides", options->sides, "WIDTHxHEIGHT of those that are made")->capture_default_str();
     command->add_option("--only", options->only, "Only ways with this in their names, such as cuda");
     command->add_option("--threads", options->threads, "CPU threads [all]")->check(CLI::PositiveNumber);
+    command->add_flag("--gpus", options->gpus, "Also all GPUs together, against one");
     command->add_flag("--peers", options->peers,
                       "Also what people use today, on all threads: identify -verbose, oiiotool --stats, OpenCV in "
                       "Python, CleanVision");
