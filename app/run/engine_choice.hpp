@@ -39,7 +39,7 @@ class EngineChoice {
     /// Returns whether to start the GPU, `elapsed` seconds after the beginning. `waiting`: images that are known to
     /// come. `more`: whether there are others that are not listed yet.
     bool wants_gpu(double elapsed, std::uint64_t waiting, bool more) const {
-        if (cpu_.images <= 0 || elapsed < terms_.start_seconds / 4) return false;
+        if (cpu_.images <= 0 || elapsed < terms_.start_seconds / 16) return false;
         const double left = std::max(static_cast<double>(waiting), more ? cpu_.images : 0);
         return cpu_.seconds >= terms_.least_share * elapsed * threads_ && left > 0 &&
                cpu_.seconds / cpu_.images * left >= terms_.least_seconds * threads_;

@@ -170,6 +170,7 @@ void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left, int& gpu) 
             continue;
         lane->copy(i, io::mutable_view(pixels));
         attempt(*image.outcome, [&] {
+            measurer_.file_memory_.give_back(std::move(image.file.encoded));
             io::take_pixels(image.file, std::move(pixels), measurer_.allocator_.get());
             image.view.data = image.file.pixels.data;
             image.view.row_bytes = io::view(image.file).row_bytes;
@@ -181,7 +182,7 @@ void Measurer::Images::decode_on_gpu(const std::vector<Image*>& left, int& gpu) 
         if (tasks[i].job.error) continue;  // it is decoded and measured once more
         Image& image = *measured[i];
         image.measured = true;
-        image.file.encoded = {};
+        measurer_.file_memory_.give_back(std::exchange(image.file.encoded, {}));
         image.outcome->add(remarks_on(image.file));
         took(image, tasks[i]);
     }

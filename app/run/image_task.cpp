@@ -66,6 +66,7 @@ Stamp Measurer::stamp_of(const Input& input) const {
 void Measurer::reuse_memory(std::size_t bytes) {
     pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
+    file_memory_.keep(bytes / 4);
 }
 
 void Measurer::measure(Batch& batch) {
@@ -122,13 +123,18 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     strips.again = [&] { return in_strips.again(); };
     decode.strips = &strips;
     std::optional<JpegImage> jpeg;  // left encoded
-    if (jpegs_.works())
+    FileMemory::Bytes memory;
+    if (jpegs_.works()) {
         decode.leave_encoded = [&](const std::vector<unsigned char>& bytes) {
             jpeg = JpegDecoder::inspect({bytes.data(), bytes.size()});
             return jpeg->reason.empty();
         };
+        memory = file_memory_.take();
+        decode.encoded_memory = &memory;
+    }
     const std::string& file = input.file_path();
     image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
+    file_memory_.give_back(std::move(memory));
     if (image.file.format == jpeg_format)
         image.decode_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     if (image.left_encoded()) {

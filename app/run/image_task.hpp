@@ -19,6 +19,7 @@
 #include "gpuhist/pinned_memory.hpp"
 #include "run/companions.hpp"
 #include "run/engine_pool.hpp"
+#include "run/file_memory.hpp"
 #include "run/image_files.hpp"
 #include "run/jpeg_pool.hpp"
 #include "run/memory_budget.hpp"
@@ -60,7 +61,8 @@ class Measurer {
     Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, JpegPool& jpegs,
              MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single, int threads);
 
-    /// From now on, pixels are in memory that is reused, and `bytes` of it are kept. It is pinned if a GPU works.
+    /// From now on, pixels are in memory that is reused, and `bytes` of it are kept. It is pinned if a GPU works. Files
+    /// for a GPU are in other memory, which is reused too; a quarter of `bytes` is kept.
     void reuse_memory(std::size_t bytes);
     /// Counts of values of floats lie there.
     void keep_values(std::shared_ptr<io::FrequencyFile> values) { values_ = std::move(values); }
@@ -152,6 +154,7 @@ class Measurer {
     std::optional<std::vector<LutSet>> luts_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;
+    FileMemory file_memory_;         ///< of JPEGs for a GPU
     std::atomic<int> in_flight_{0};  ///< batches being measured
 };
 

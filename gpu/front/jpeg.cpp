@@ -113,8 +113,12 @@ class JpegDecoder::Implementation {
   private:
     /// Copies the data of the files for the GPU into pinned memory, and assigns places to each image.
     void stage(const JpegFile* files) {
+        std::vector<jpeg::Plan> plans;
         std::size_t most = 0;
-        for (std::size_t i = 0; i < images_.size(); ++i) most += jpeg::staged_bytes(files[i].bytes) + word_alignment;
+        for (std::size_t i = 0; i < images_.size(); ++i) {
+            plans.push_back(jpeg::parse(static_cast<const unsigned char*>(files[i].data), files[i].bytes));
+            if (plans[i].reason.empty()) most += jpeg::staged_bytes(files[i].bytes, plans[i]) + word_alignment;
+        }
         auto* words = reinterpret_cast<unsigned char*>(data_.reserve(most));
         plan_ = {};
         headers_.clear();
@@ -122,7 +126,7 @@ class JpegDecoder::Implementation {
         segments_.clear();
         for (std::size_t i = 0; i < images_.size(); ++i) {
             const auto* file = static_cast<const unsigned char*>(files[i].data);
-            jpeg::Plan plan = jpeg::parse(file, files[i].bytes);
+            jpeg::Plan& plan = plans[i];
             const std::size_t segments = segments_.size();
             std::size_t bytes = 0;
             if (plan.reason.empty()) bytes = jpeg::stage(file, files[i].bytes, words + plan_.words, segments_, plan);

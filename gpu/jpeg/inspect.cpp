@@ -1,6 +1,4 @@
 // Facts about a JPEG file that need no decoding.
-#include <vector>
-
 #include "gpuhist/jpeg.hpp"
 #include "jpeg/parse.hpp"
 
@@ -9,11 +7,7 @@ namespace gpuhist {
 JpegImage JpegDecoder::inspect(const JpegFile& file) {
     const auto* bytes = static_cast<const unsigned char*>(file.data);
     jpeg::Plan plan = jpeg::parse(bytes, file.bytes);
-    if (plan.reason.empty()) {
-        std::vector<unsigned char> data(jpeg::staged_bytes(file.bytes));
-        std::vector<jpeg::Segment> segments;
-        jpeg::stage(bytes, file.bytes, data.data(), segments, plan);
-    }
+    if (plan.reason.empty()) jpeg::check_data(bytes, file.bytes, plan);
     JpegImage image;
     const jpeg::Image& of = plan.image;
     if (of.components > 0)

@@ -289,14 +289,23 @@ Plan parse(const unsigned char* file, std::size_t bytes) {
     }
 }
 
-std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
-                  Plan& plan, std::uint32_t chunk_bits) {
+namespace {
+
+/// Walks through the entropy-coded data of a plan's file, and copies it without stuffing and restart markers, if
+/// `copies`.
+template <bool copies>
+std::size_t walk(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
+                 Plan& plan, std::uint32_t chunk_bits) {
     Image& image = plan.image;
     const std::uint32_t count = (image.mcus() + image.segment_mcus - 1) / image.segment_mcus;
     image.chunk_bits = chunk_bits;
     image.segments = image.chunks = 0;
     const unsigned char *at = file + plan.data, *const end = file + bytes;
-    unsigned char *out = to, *begin = to;
+    std::size_t out = 0, begin = 0;
+    const auto put = [&](unsigned char byte) {
+        if (copies) to[out] = byte;
+        ++out;
+    };
     const auto refuse = [&](const char* reason) {
         plan.reason = reason;
         return std::size_t{0};
@@ -306,7 +315,7 @@ std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* t
         if (!found) return refuse("data that end early");
         const auto* marker = static_cast<const unsigned char*>(found);
         const auto run = static_cast<std::size_t>(marker - at);
-        std::memcpy(out, at, run);
+        if (copies) std::memcpy(to + out, at, run);
         out += run;
         const unsigned char* code = marker + 1;
         while (code < end && *code == 0xFF) ++code;
@@ -314,24 +323,36 @@ std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* t
         at = code + 1;
         if (*code == 0) {
             if (code != marker + 1) return refuse("fill bytes within the data");
-            *out++ = 0xFF;
+            put(0xFF);
             continue;
         }
         // A marker: the end of a segment.
-        const auto size = static_cast<std::size_t>(out - begin);
+        const std::size_t size = out - begin;
         if (size == 0) return refuse("data that end early");
         const auto whole = static_cast<std::uint32_t>(size * 8);
-        segments.push_back({static_cast<std::uint32_t>(begin - to) / 4, whole, image.chunks});
+        if (copies) segments.push_back({static_cast<std::uint32_t>(begin) / 4, whole, image.chunks});
         image.chunks += (whole + chunk_bits - 1) / chunk_bits;
         const std::uint32_t number = image.segments++;
-        while ((out - to) % 4 != 0) *out++ = 0;
+        while (out % 4 != 0) put(0);
         begin = out;
         if (*code == eoi) break;
         if (*code != 0xD0 + number % 8 || image.segments == count) return refuse("an odd marker in the data");
     }
     if (image.segments != count) return refuse("data that end early");
-    for (int i = 0; i < 8; ++i) *out++ = 0;  // a reader looks ahead
-    return static_cast<std::size_t>(out - to);
+    for (int i = 0; i < 8; ++i) put(0);  // a reader looks ahead
+    return out;
+}
+
+}  // namespace
+
+std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
+                  Plan& plan, std::uint32_t chunk_bits) {
+    return walk<true>(file, bytes, to, segments, plan, chunk_bits);
+}
+
+void check_data(const unsigned char* file, std::size_t bytes, Plan& plan) {
+    std::vector<Segment> none;
+    walk<false>(file, bytes, nullptr, none, plan, default_chunk_bits);
 }
 
 }  // namespace gpuhist::jpeg

@@ -2,6 +2,7 @@
 // strict: if libjpeg would warn about a file, repair it or guess, the CPU decodes it, so that no warning is lost.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,9 +23,11 @@ struct Plan {
 /// Reads a header. Throws only std::bad_alloc.
 Plan parse(const unsigned char* file, std::size_t bytes);
 
-/// Bytes that suffice for the data of a file: `stage` needs so many.
-constexpr std::size_t staged_bytes(std::size_t file_bytes) {
-    return (file_bytes + file_bytes / 2 + 64) / 4 * 4;
+/// Bytes that suffice for the data of a plan's file: `stage` needs so many.
+inline std::size_t staged_bytes(std::size_t file_bytes, const Plan& plan) {
+    const std::size_t segments = (plan.image.mcus() + plan.image.segment_mcus - 1) / plan.image.segment_mcus;
+    // A segment replaces the 2 bytes of its marker by up to 3 that round it up to a word.
+    return (file_bytes + std::min(segments, file_bytes) + 64) / 4 * 4;
 }
 
 /// Copies the entropy-coded data of a plan's file without stuffing and restart markers to `to`, aligned to 4 bytes, and
@@ -32,5 +35,8 @@ constexpr std::size_t staged_bytes(std::size_t file_bytes) {
 /// that were written, a multiple of 4.
 std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
                   Plan& plan, std::uint32_t chunk_bits = default_chunk_bits);
+
+/// Sets the reason that `stage` would give for a plan's file, and copies nothing.
+void check_data(const unsigned char* file, std::size_t bytes, Plan& plan);
 
 }  // namespace gpuhist::jpeg

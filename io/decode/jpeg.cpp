@@ -569,9 +569,14 @@ IoError::Kind kind_of(int code) {
 /// Leaves an image encoded if the caller decodes it. Returns whether it does.
 bool leave_encoded(const EncodedImage& file, Image& image) {
     if (!file.options.leave_encoded || file.strip_rows > 0) return false;
+    std::vector<unsigned char>* const memory = file.options.encoded_memory;
+    if (memory) image.encoded.swap(*memory);
     image.encoded.resize(file.bytes.size());
     file.bytes.copy(0, image.encoded.size(), image.encoded.data());
-    if (!file.options.leave_encoded(image.encoded)) return false;
+    if (!file.options.leave_encoded(image.encoded)) {
+        if (memory) image.encoded.swap(*memory);
+        return false;
+    }
     image.width = file.probe.width;
     image.height = file.probe.height;
     image.orientation = orientation(file.bytes);

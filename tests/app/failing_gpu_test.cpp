@@ -534,7 +534,7 @@ TEST(EngineChoice, WantsTheGpuWhereEnoughWaits) {
         return choice.wants_gpu(elapsed, waiting, more);
     };
     EXPECT_FALSE(after(0, 1, 1000, true)) << "nothing is known";
-    EXPECT_FALSE(after(16, 0.05, 1000, true)) << "too early to tell";
+    EXPECT_FALSE(after(16, 0.02, 1000, true)) << "too early to tell";
     EXPECT_TRUE(after(16, 0.3, 51, false));
     EXPECT_FALSE(after(16, 0.3, 49, false)) << "0.49 s of each thread are left";
     EXPECT_TRUE(after(51, 0.9, 0, true)) << "as much again is expected";

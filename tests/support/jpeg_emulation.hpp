@@ -38,7 +38,7 @@ class JpegEmulation {
     JpegEmulation(const unsigned char* file, std::size_t bytes, const JpegSizes& sizes = {}) : sizes_(sizes) {
         jpeg::Plan plan = jpeg::parse(file, bytes);
         if (plan.reason.empty()) {
-            words_.resize(jpeg::staged_bytes(bytes) / 4);
+            words_.resize(jpeg::staged_bytes(bytes, plan) / 4);
             words_.resize(jpeg::stage(file, bytes, reinterpret_cast<unsigned char*>(words_.data()), segments_, plan,
                                       sizes.chunk_bits) /
                           4);

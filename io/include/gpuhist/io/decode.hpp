@@ -79,6 +79,9 @@ struct DecodeOptions {
     /// gets the bytes of a file whose header was checked, after `admit`. The returned image then has these bytes, and
     /// all facts about the file. Null: every JPEG is decoded. Exceptions are passed on.
     std::function<bool(const std::vector<unsigned char>& bytes)> leave_encoded;
+    /// Memory that the bytes of a JPEG left encoded take over, whatever its contents. Null: they get memory of their
+    /// own, and a reader of many files waits for the kernel, which clears it.
+    std::vector<unsigned char>* encoded_memory = nullptr;
 };
 
 /// Gives an image that was left encoded its pixels, which were decoded as they are stored. They are turned upright, in
