@@ -289,23 +289,14 @@ Plan parse(const unsigned char* file, std::size_t bytes) {
     }
 }
 
-namespace {
-
-/// Walks through the entropy-coded data of a plan's file, and copies it without stuffing and restart markers, if
-/// `copies`.
-template <bool copies>
-std::size_t walk(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
-                 Plan& plan, std::uint32_t chunk_bits) {
+std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
+                  Plan& plan, std::uint32_t chunk_bits) {
     Image& image = plan.image;
     const std::uint32_t count = (image.mcus() + image.segment_mcus - 1) / image.segment_mcus;
     image.chunk_bits = chunk_bits;
     image.segments = image.chunks = 0;
     const unsigned char *at = file + plan.data, *const end = file + bytes;
-    std::size_t out = 0, begin = 0;
-    const auto put = [&](unsigned char byte) {
-        if (copies) to[out] = byte;
-        ++out;
-    };
+    unsigned char *out = to, *begin = to;
     const auto refuse = [&](const char* reason) {
         plan.reason = reason;
         return std::size_t{0};
@@ -315,7 +306,7 @@ std::size_t walk(const unsigned char* file, std::size_t bytes, unsigned char* to
         if (!found) return refuse("data that end early");
         const auto* marker = static_cast<const unsigned char*>(found);
         const auto run = static_cast<std::size_t>(marker - at);
-        if (copies) std::memcpy(to + out, at, run);
+        std::memcpy(out, at, run);
         out += run;
         const unsigned char* code = marker + 1;
         while (code < end && *code == 0xFF) ++code;
@@ -323,36 +314,24 @@ std::size_t walk(const unsigned char* file, std::size_t bytes, unsigned char* to
         at = code + 1;
         if (*code == 0) {
             if (code != marker + 1) return refuse("fill bytes within the data");
-            put(0xFF);
+            *out++ = 0xFF;
             continue;
         }
         // A marker: the end of a segment.
-        const std::size_t size = out - begin;
+        const auto size = static_cast<std::size_t>(out - begin);
         if (size == 0) return refuse("data that end early");
         const auto whole = static_cast<std::uint32_t>(size * 8);
-        if (copies) segments.push_back({static_cast<std::uint32_t>(begin) / 4, whole, image.chunks});
+        segments.push_back({static_cast<std::uint32_t>(begin - to) / 4, whole, image.chunks});
         image.chunks += (whole + chunk_bits - 1) / chunk_bits;
         const std::uint32_t number = image.segments++;
-        while (out % 4 != 0) put(0);
+        while ((out - to) % 4 != 0) *out++ = 0;
         begin = out;
         if (*code == eoi) break;
         if (*code != 0xD0 + number % 8 || image.segments == count) return refuse("an odd marker in the data");
     }
     if (image.segments != count) return refuse("data that end early");
-    for (int i = 0; i < 8; ++i) put(0);  // a reader looks ahead
-    return out;
-}
-
-}  // namespace
-
-std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
-                  Plan& plan, std::uint32_t chunk_bits) {
-    return walk<true>(file, bytes, to, segments, plan, chunk_bits);
-}
-
-void check_data(const unsigned char* file, std::size_t bytes, Plan& plan) {
-    std::vector<Segment> none;
-    walk<false>(file, bytes, nullptr, none, plan, default_chunk_bits);
+    for (int i = 0; i < 8; ++i) *out++ = 0;  // a reader looks ahead
+    return static_cast<std::size_t>(out - to);
 }
 
 }  // namespace gpuhist::jpeg

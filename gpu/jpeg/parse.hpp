@@ -36,7 +36,4 @@ inline std::size_t staged_bytes(std::size_t file_bytes, const Plan& plan) {
 std::size_t stage(const unsigned char* file, std::size_t bytes, unsigned char* to, std::vector<Segment>& segments,
                   Plan& plan, std::uint32_t chunk_bits = default_chunk_bits);
 
-/// Sets the reason that `stage` would give for a plan's file, and copies nothing.
-void check_data(const unsigned char* file, std::size_t bytes, Plan& plan);
-
 }  // namespace gpuhist::jpeg

@@ -60,6 +60,12 @@ std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
     return rows < found.height ? rows : 0;
 }
 
+/// Returns whether the bytes of a file may become those of its image (DecodeOptions::leave_encoded).
+bool is_left_encoded(const Probe& found, std::uint64_t bytes, const DecodeOptions& options) {
+    return options.leave_encoded && bytes <= DecodeOptions::most_encoded_bytes && found.format == &jpeg_format &&
+           rows_of_strips(found, options) == 0;
+}
+
 /// Throws where the header claims more pixels than are allowed.
 void check_size(const Probe& found, const std::string& name, const DecodeOptions& options) {
     const bool strips = rows_of_strips(found, options) > 0;
@@ -146,8 +152,9 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     if (options.masks && found.format == &tiff_format && found.page.mask == 0 && !path.empty())
         beside = MaskBeside::of(path, found, options);
     const std::uint64_t rows = rows_of_strips(found, options);
-    const bool whole = !window || (rows == 0 && options.leave_encoded && found.format == &jpeg_format);
-    const std::uint64_t held = whole ? bytes.size() : std::min<std::uint64_t>(found.held_bytes, bytes.size());
+    const std::uint64_t held = !window || is_left_encoded(found, bytes.size(), options)
+                                   ? bytes.size()
+                                   : std::min<std::uint64_t>(found.held_bytes, bytes.size());
     const std::uint64_t pixels = rows > 0 ? saturating_product(2 * rows, found.width) : pixels_of(found);
     if (options.admit) options.admit(held + found.mask_bytes, saturating_product(pixels, found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options, rows, beside ? &beside->mask() : nullptr};
@@ -193,7 +200,15 @@ Image decode_window(int descriptor, const std::string& name, const DecodeOptions
         const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), page);
         if (pixels_of(begin) > std::max(options.max_pixels, options.strips ? options.strips->max_pixels : 0))
             check_size(begin, name, options);
-        image = decode(window.bytes(), name, options, page, true, path);
+        std::vector<unsigned char>* const memory = options.encoded_memory;
+        if (memory && is_left_encoded(begin, window.size(), options)) {  // read once, where its bytes stay
+            if (options.admit) options.admit(window.size(), 0);
+            memory->resize(window.size());
+            window.read(0, memory->size(), memory->data());
+            image = decode(Bytes(memory->data(), memory->size()), name, options, page);
+        } else {
+            image = decode(window.bytes(), name, options, page, true, path);
+        }
     } catch (const IoError&) {
         window.check();  // a file that changes is the cause, not what it seemed to hold
         throw;

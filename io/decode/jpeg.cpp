@@ -568,15 +568,16 @@ IoError::Kind kind_of(int code) {
 
 /// Leaves an image encoded if the caller decodes it. Returns whether it does.
 bool leave_encoded(const EncodedImage& file, Image& image) {
-    if (!file.options.leave_encoded || file.strip_rows > 0) return false;
-    std::vector<unsigned char>* const memory = file.options.encoded_memory;
-    if (memory) image.encoded.swap(*memory);
-    image.encoded.resize(file.bytes.size());
-    file.bytes.copy(0, image.encoded.size(), image.encoded.data());
-    if (!file.options.leave_encoded(image.encoded)) {
-        if (memory) image.encoded.swap(*memory);
+    if (!file.options.leave_encoded || file.strip_rows > 0 || file.bytes.size() > DecodeOptions::most_encoded_bytes)
         return false;
+    std::vector<unsigned char> own;
+    std::vector<unsigned char>& memory = file.options.encoded_memory ? *file.options.encoded_memory : own;
+    if (memory.empty() || file.bytes.of_window() || file.bytes.at(0) != memory.data()) {
+        memory.resize(file.bytes.size());
+        file.bytes.copy(0, memory.size(), memory.data());
     }
+    if (!file.options.leave_encoded(memory)) return false;
+    image.encoded.swap(memory);
     image.width = file.probe.width;
     image.height = file.probe.height;
     image.orientation = orientation(file.bytes);

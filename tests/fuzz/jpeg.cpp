@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const JpegImage image = JpegDecoder::inspect({file.data(), file.size()});
     if (image.reason.empty() && image.view.pixels() > 1 << 20) return 0;
     const test::EmulatedJpeg decoded = test::emulate_jpeg(file, all_sizes[data[0] % 4]);
-    if (decoded.reason != image.reason) std::abort();
+    if (!image.reason.empty() && decoded.reason != image.reason) std::abort();
     if (!decoded.reason.empty() || decoded.damage != 0) return 0;
     const jpeg_files::Reading expected = jpeg_files::read(file);
     if (!expected.error.empty() || expected.warnings != 0) std::abort();

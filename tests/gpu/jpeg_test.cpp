@@ -43,8 +43,10 @@ void expect_as_libjpeg(const Bytes& file, const JpegSizes& sizes = {}) {
 std::string reason_of(const Bytes& file) {
     const JpegImage image = JpegDecoder::inspect({file.data(), file.size()});
     EXPECT_EQ(image.view.data, nullptr);
-    EXPECT_EQ(emulate_jpeg(file).reason, image.reason);
-    return image.reason;
+    const std::string reason = emulate_jpeg(file).reason;
+    const bool of_data = reason == "data that end early" || reason.find(" the data") != reason.npos;
+    EXPECT_EQ(image.reason, of_data ? "" : reason);
+    return reason;
 }
 
 std::size_t place_of_marker(const Bytes& file, unsigned char marker) {

@@ -32,7 +32,7 @@ __device__ inline void measure(const MeasureParameters& p, const ByteColors<C>& 
         sums.add_colors(red, green, blue);
     };
     const int before = begin > 0 ? 2 : 0;
-    LaneLoads<C> loads(p.image, x, first, begin - before, static_cast<int>(end - begin) + before);
+    LaneLoads<C> loads(p.image, x, first, begin - before);
     std::uint32_t even[C], odd[C] = {};
     if (before > 0) {
         loads.next(even);

@@ -117,12 +117,11 @@ __device__ inline void count_keys(const KeyParameters& p, const ByteColors<C>& c
         const std::int64_t segment = divide(part, strips), first = (part - segment * strips) * together,
                            x = first + lane * lane_pixels, begin = segment * rows;
         const int valid = static_cast<int>(min(max(p.image.width - x, std::int64_t{0}), std::int64_t{lane_pixels}));
-        int left = static_cast<int>(min(rows, p.image.height - begin));  // rows
-        LaneLoads<C> loads(p.image, x, first, begin, left);
+        LaneLoads<C> loads(p.image, x, first, begin);
         std::uint32_t next[C];
         loads.next(next);
 #pragma unroll 1
-        for (; left > 0; --left) {
+        for (int left = static_cast<int>(min(rows, p.image.height - begin)); left > 0; --left) {
             std::uint32_t words[C], red, green, blue;
 #pragma unroll
             for (int i = 0; i < C; ++i) words[i] = next[i];

@@ -13,19 +13,13 @@ __device__ inline std::uint32_t global_word(const char* at) {
     return word;
 }
 
-/// Asks for a line of device memory, which a later load finds in the L2 cache.
-__device__ inline void prefetch(const char* at) {
-    asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
-}
-
 /// Pixels of lanes in the rows of an image: lanes of a warp have neighboring ones. Samples outside of the image are
 /// zero.
 template <int C>
 class LaneLoads {
   public:
-    /// Begins at row y, of `rows` to load. `x`: first pixel of the lane, a multiple of 4; `first`: of the warp. Both may
-    /// lie outside.
-    __device__ LaneLoads(const Image& image, std::int64_t x, std::int64_t first, std::int64_t y, int rows)
+    /// Begins at row y. `x`: first pixel of the lane, a multiple of 4; `first`: of the warp. Both may lie outside.
+    __device__ LaneLoads(const Image& image, std::int64_t x, std::int64_t first, std::int64_t y)
         : at_(static_cast<const char*>(image.data) + y * image.row_bytes + x * C),
           row_bytes_(image.row_bytes),
           valid_(x < 0 ? 0
@@ -33,17 +27,10 @@ class LaneLoads {
           aligned_(
               ((reinterpret_cast<std::uintptr_t>(image.data) | static_cast<std::uintptr_t>(image.row_bytes)) & 3) == 0),
           inside_((first > 0 || (first == 0 && aligned_)) &&
-                  (first + warp_lanes * lane_pixels) * C + (aligned_ ? 0 : 4) <= image.width * C),
-          to_prefetch_(inside_ ? rows - ahead : 0) {
-        for (int i = 0; inside_ && i < min(rows, ahead); ++i) prefetch(at_ + i * row_bytes_);
-    }
+                  (first + warp_lanes * lane_pixels) * C + (aligned_ ? 0 : 4) <= image.width * C) {}
 
     /// Loads the lane's pixels of a row, and goes on to the next row.
     __device__ void next(std::uint32_t (&words)[C]) {
-        if (to_prefetch_ > 0) {
-            prefetch(at_ + ahead * row_bytes_);
-            --to_prefetch_;
-        }
         if (inside_ && aligned_) {
 #pragma unroll
             for (int i = 0; i < C; ++i) words[i] = global_word(at_ + 4 * i);
@@ -62,10 +49,6 @@ class LaneLoads {
     }
 
   private:
-    /// Rows from a prefetch to the load: the rows that a warp has in registers are too few bytes for the distance of
-    /// device memory.
-    static constexpr int ahead = 6;
-
     /// Word whose bytes may lie outside.
     __device__ std::uint32_t part(int begin) const {
         if (aligned_ && begin + 4 <= valid_) return global_word(at_ + begin);
@@ -81,7 +64,6 @@ class LaneLoads {
     const std::int64_t row_bytes_;
     const int valid_;              ///< bytes of the lane in a row
     const bool aligned_, inside_;  ///< all rows begin with a word; all words of the warp lie in the row
-    int to_prefetch_;              ///< rows
 };
 
 }  // namespace gpuhist::cuda

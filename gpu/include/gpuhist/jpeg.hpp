@@ -49,8 +49,9 @@ struct JpegDecoderOptions {
 /// as it was.
 class JpegDecoder {
   public:
-    /// Returns the size, the channels and the reason of a file, from its header and markers, without its pixels: `view`
-    /// has no data, and its sides are 0 if the header cannot be read. Needs no GPU. Reads the whole file.
+    /// Returns the size and the channels of a file, and the reason that its header gives not to decode it: `view` has
+    /// no data, and its sides are 0 if the header cannot be read. The data after the header may have another reason,
+    /// which decoding finds. Needs no GPU.
     static JpegImage inspect(const JpegFile& file);
 
     /// Makes a decoder. Throws EngineUnavailable without CUDA, and if the GPU cannot be used.

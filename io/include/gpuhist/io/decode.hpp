@@ -77,11 +77,14 @@ struct DecodeOptions {
     const Strips* strips = nullptr;
     /// Function that decides whether a JPEG is left encoded because the caller decodes it, on a GPU for example. It
     /// gets the bytes of a file whose header was checked, after `admit`. The returned image then has these bytes, and
-    /// all facts about the file. Null: every JPEG is decoded. Exceptions are passed on.
+    /// all facts about the file. Null: every JPEG is decoded, as are files of more than `most_encoded_bytes`.
+    /// Exceptions are passed on.
     std::function<bool(const std::vector<unsigned char>& bytes)> leave_encoded;
-    /// Memory that the bytes of a JPEG left encoded take over, whatever its contents. Null: they get memory of their
-    /// own, and a reader of many files waits for the kernel, which clears it.
+    /// Memory, with any contents, into which JPEGs are read that may be left encoded; an image that is left encoded
+    /// takes it over. Null: each image gets memory of its own, and who reads many waits for the kernel, which clears
+    /// it.
     std::vector<unsigned char>* encoded_memory = nullptr;
+    static constexpr std::uint64_t most_encoded_bytes = std::uint64_t{1} << 28;
 };
 
 /// Gives an image that was left encoded its pixels, which were decoded as they are stored. They are turned upright, in
