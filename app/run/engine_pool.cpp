@@ -143,9 +143,21 @@ void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
     if (begun_ || !choice_.wants_gpu(elapsed, expected_, more_expected_)) return;
     begun_ = true;
     try {
-        maker_ = std::thread([this] { begin_gpu(); });
+        coming_ = true;
+        maker_ = std::thread([this] {
+            begin_gpu();
+            const std::lock_guard done(mutex_);
+            coming_ = false;
+            changed_.notify_all();
+        });
     } catch (const std::system_error&) {  // no more threads are allowed: the CPU goes on
+        coming_ = false;
     }
+}
+
+void EnginePool::wait_for_gpu() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !coming_; });
 }
 
 // ------------------------------------------------------------------------------------------------------- tasks

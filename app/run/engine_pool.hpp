@@ -58,6 +58,10 @@ class EnginePool {
     void start();
     /// Whether a GPU works at present.
     bool on_gpu() const { return on_gpu_; }
+    /// Whether an engine on a GPU is being made, beside the work of the CPU.
+    bool gpu_comes() const { return coming_; }
+    /// Waits until that engine is there, or until there will be none.
+    void wait_for_gpu();
 
     /// Tells how much work is left: `waiting` images, and `more` if the list is not complete. Safe to call from several
     /// threads.
@@ -189,7 +193,7 @@ class EnginePool {
     std::uint64_t expected_ = 0;
     bool more_expected_ = false;
     bool begun_ = false, judged_ = false;  ///< the GPU
-    std::atomic<bool> on_gpu_{false};
+    std::atomic<bool> on_gpu_{false}, coming_{false};
     const bool cpu_too_;
     std::vector<Gpu> gpus_;
     bool exclusive_ = false;         ///< somebody has, or waits for, a whole GPU

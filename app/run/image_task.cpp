@@ -124,10 +124,18 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     decode.strips = &strips;
     std::optional<JpegImage> jpeg;  // left encoded
     FileMemory::Bytes memory;
-    if (jpegs_.works()) {
+    const bool waits = jpegs_.will_work();
+    if (waits || jpegs_.works()) {
         decode.leave_encoded = [&](const std::vector<unsigned char>& bytes) {
             jpeg = JpegDecoder::inspect({bytes.data(), bytes.size()});
-            return jpeg->reason.empty();
+            if (!jpeg->reason.empty()) return false;
+            if (waits) {
+                clock.enter(Stage::engine);
+                engines_.wait_for_gpu();
+                clock.enter(Stage::decode);
+                begun = std::chrono::steady_clock::now();
+            }
+            return jpegs_.works();
         };
         memory = file_memory_.take();
         decode.encoded_memory = &memory;

@@ -356,6 +356,7 @@ Batch Run::batch_of(std::vector<Input> inputs) {
 
 void Run::measure(Batch& batch) {
     const auto start = Clock::now();
+    const bool decoded_on_gpu = jpegs_.works();
     for (Outcome& outcome : batch)
         if (shard_.has(outcome.input.index) &&
             (results_.stamped() || outcome.input.listed_bytes || outcome.input.listed_mask)) {
@@ -366,7 +367,10 @@ void Run::measure(Batch& batch) {
     measurer_.measure(batch);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
-    seconds_an_input_ = before > 0 ? 0.75 * before + 0.25 * now : now;
+    if (jpegs_.works() != decoded_on_gpu)
+        seconds_an_input_ = 0;  // from now on the pace is another
+    else
+        seconds_an_input_ = before > 0 ? 0.75 * before + 0.25 * now : now;
 }
 
 void Run::find_unmatched() {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <opencv2/core.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpuhist/error.hpp"
@@ -140,7 +142,8 @@ class JpegOnGpu : public testing::Test {
     }
 
     Result run_with(const Options& options) {
-        const EngineFactory engines = [](std::string_view name, const EngineOptions& of) {
+        const EngineFactory engines = [this](std::string_view name, const EngineOptions& of) {
+            if (name == "cuda") before_engine();
             return name == "cuda" ? std::unique_ptr<Engine>(std::make_unique<CalledCuda>(of)) : make_engine(name, of);
         };
         const JpegFactory lanes = [this](int) {
@@ -197,6 +200,7 @@ class JpegOnGpu : public testing::Test {
 
     Played played;
     bool without_gpu = false;
+    std::function<void()> before_engine = [] {};  ///< called before an engine on the GPU is made
     const test::TemporaryDirectory temporary_;
     const fs::path root_ = temporary_.path();
 };
@@ -267,6 +271,32 @@ TEST_F(JpegOnGpu, DecodesWhileTheEngineIsOnTheGpu) {
     there.force = true;
     run_with(there);
     EXPECT_EQ(played.made, 0);
+}
+
+TEST_F(JpegOnGpu, WaitForAnEngineThatIsBeingMade) {
+    make_images(200);
+    Options here = options("here", JpegOn::cpu), there = options("there", JpegOn::automatic);
+    here.write = there.write = Writes{true, false, false, false};
+    here.engine = "cpu";
+    there.engine = "auto";
+    here.engine_options.threads = there.engine_options.threads = 2;
+    there.gpu_terms = {1e-6, 1e-9, 0, 1e9};  // as soon as an image is done
+    const Result expected = run_with(here);
+    before_engine = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+    Result found = run_with(there);
+    EXPECT_GT(played.decoded, 80) << "the CPU took the JPEGs meanwhile";
+    EXPECT_EQ(found.code, expected.code);
+    expect_equal("here", "there");
+
+    before_engine = [] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        throw EngineUnavailable("no memory for a context");
+    };
+    there.force = true;
+    found = run_with(there);
+    EXPECT_EQ(played.decoded, 0);
+    EXPECT_EQ(found.code, expected.code);
+    expect_equal("here", "there");
 }
 
 TEST_F(JpegOnGpu, LeavesJpegsToTheCpuWhereTheGpuFails) {
