@@ -6,6 +6,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/stream.hpp"
+#include "run/near_gpu.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -337,12 +338,15 @@ bool EnginePool::may_come(int gpu) const {
                        [&](const Gpu& of) { return !of.failed && (gpu == any_gpu || of.number == gpu); });
 }
 
-/// The GPU that has the least to do, and a lane for more; null if there is none.
+/// The GPU near the thread, or the one that has the least to do, with a lane for more; null if there is none.
 EnginePool::Gpu* EnginePool::free_gpu(int gpu) {
     Gpu* found = nullptr;
     if (exclusive_) return nullptr;
-    for (Gpu& one : gpus_)
-        if (one.free() && (gpu == any_gpu || one.number == gpu) && (!found || one.busy() < found->busy())) found = &one;
+    for (Gpu& one : gpus_) {
+        if (!one.free() || (gpu != any_gpu && one.number != gpu)) continue;
+        if (one.number == near_gpu()) return &one;
+        if (!found || one.busy() < found->busy()) found = &one;
+    }
     return found;
 }
 

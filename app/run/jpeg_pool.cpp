@@ -4,6 +4,8 @@
 #include <exception>
 #include <string>
 
+#include "run/near_gpu.hpp"
+
 namespace gpuhist::app {
 namespace {
 
@@ -36,12 +38,14 @@ JpegPool::JpegPool(JpegOn on, const std::vector<int>& gpus, JpegFactory make, En
     for (const int gpu : gpus) gpus_.push_back({gpu});
 }
 
-/// The GPU that has the least to do, and a decoder for more; null if there is none.
+/// The GPU near the thread, or the one that has the least to do, with a decoder for more; null if there is none.
 JpegPool::Gpu* JpegPool::free_gpu() {
     Gpu* found = nullptr;
-    for (Gpu& gpu : gpus_)
-        if (!gpu.failed && (!gpu.idle.empty() || gpu.made < gpu.lanes) && (!found || gpu.busy() < found->busy()))
-            found = &gpu;
+    for (Gpu& gpu : gpus_) {
+        if (gpu.failed || (gpu.idle.empty() && gpu.made == gpu.lanes)) continue;
+        if (gpu.number == near_gpu()) return &gpu;
+        if (!found || gpu.busy() < found->busy()) found = &gpu;
+    }
     return found;
 }
 

@@ -30,6 +30,7 @@
 #include "run/image_task.hpp"
 #include "run/input_stream.hpp"
 #include "run/interruption.hpp"
+#include "run/near_gpu.hpp"
 #include "run/one_table.hpp"
 #include "run/output_directory.hpp"
 #include "run/output_names.hpp"
@@ -442,6 +443,7 @@ bool Run::pass_through(std::uint64_t done) {
         inputs_in_flight_ -= batch->size();
     };
     tbb::task_arena arena(threads_);
+    const ThreadsNearGpus near(arena, near_processors(options_.gpus));
     arena.execute([&] {
         using tbb::filter_mode;
         tbb::parallel_pipeline(batches_in_flight(),

@@ -1,5 +1,6 @@
 #include "cuda/host/device.hpp"
 
+#include <cstdio>
 #include <filesystem>
 #include <string>
 
@@ -58,8 +59,11 @@ std::vector<GpuInfo> gpus() {
     for (int gpu = 0; gpu < count; ++gpu) {
         cudaDeviceProp properties;
         GPUHIST_CUDA(cudaGetDeviceProperties(&properties, gpu));
+        char address[32];
+        std::snprintf(address, sizeof address, "%04x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
+                      properties.pciDeviceID);
         result.push_back({gpu, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
-                          properties.multiProcessorCount, properties.cooperativeLaunch != 0});
+                          properties.multiProcessorCount, properties.cooperativeLaunch != 0, address});
     }
     return result;
 }

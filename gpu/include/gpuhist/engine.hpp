@@ -130,6 +130,7 @@ struct GpuInfo {
     std::uint64_t memory_bytes = 0;
     int multiprocessors = 0;
     bool cooperative_launch = false;  ///< the `cuda` engine needs it
+    std::string pci_address;          ///< such as 0000:3b:00.0
 };
 
 /// All engines, including those that were not built in, the best one first. Does not create a CUDA context.
