@@ -145,6 +145,8 @@ void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
     begun_ = true;
     try {
         coming_ = true;
+        patience_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(2 * choice_.terms().start_seconds));
         maker_ = std::thread([this] {
             begin_gpu();
             const std::lock_guard done(mutex_);
@@ -158,7 +160,7 @@ void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
 
 void EnginePool::wait_for_gpu() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !coming_; });
+    if (!changed_.wait_until(lock, patience_, [&] { return !coming_; })) coming_ = false;
 }
 
 // ------------------------------------------------------------------------------------------------------- tasks

@@ -60,7 +60,7 @@ class EnginePool {
     bool on_gpu() const { return on_gpu_; }
     /// Whether an engine on a GPU is being made, beside the work of the CPU.
     bool gpu_comes() const { return coming_; }
-    /// Waits until that engine is there, or until there will be none.
+    /// Waits until that engine is there, until there will be none, or until it takes twice as long as usual.
     void wait_for_gpu();
 
     /// Tells how much work is left: `waiting` images, and `more` if the list is not complete. Safe to call from several
@@ -190,6 +190,7 @@ class EnginePool {
     EngineChoice choice_;
     std::thread maker_;                   ///< of the first engine on the GPU, if it was begun
     Clock::time_point begin_{}, warm_{};  ///< of the run; when the GPU is at its usual pace
+    Clock::time_point patience_{};        ///< how long JPEGs wait for it
     std::uint64_t expected_ = 0;
     bool more_expected_ = false;
     bool begun_ = false, judged_ = false;  ///< the GPU

@@ -274,15 +274,15 @@ TEST_F(JpegOnGpu, DecodesWhileTheEngineIsOnTheGpu) {
 }
 
 TEST_F(JpegOnGpu, WaitForAnEngineThatIsBeingMade) {
-    make_images(200);
+    make_images(600);
     Options here = options("here", JpegOn::cpu), there = options("there", JpegOn::automatic);
     here.write = there.write = Writes{true, false, false, false};
     here.engine = "cpu";
     there.engine = "auto";
     here.engine_options.threads = there.engine_options.threads = 2;
-    there.gpu_terms = {1e-6, 1e-9, 0, 1e9};  // as soon as an image is done
+    there.gpu_terms = {0.3, 1e-9, 0, 1e9};  // wanted after 19 ms, and waited for up to 600
     const Result expected = run_with(here);
-    before_engine = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+    before_engine = [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
     Result found = run_with(there);
     EXPECT_GT(played.decoded, 80) << "the CPU took the JPEGs meanwhile";
     EXPECT_EQ(found.code, expected.code);
