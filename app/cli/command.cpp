@@ -10,7 +10,9 @@
 
 #include "cli/options.hpp"
 #include "cli/table.hpp"
+#include "commands/check.hpp"
 #include "commands/columns.hpp"
+#include "commands/compare.hpp"
 #include "commands/devices.hpp"
 #include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
@@ -18,6 +20,8 @@
 #include "commands/licenses.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
+#include "commands/same.hpp"
+#include "commands/verify.hpp"
 #include "run/pipeline.hpp"
 
 namespace gpuhist::app {
@@ -35,6 +39,14 @@ int execute(const CommandLine& line) {
             return show_formats(line.formats);
         case Command::gate:
             return gate(line.gate);
+        case Command::compare:
+            return compare(line.compare);
+        case Command::check:
+            return check_constants(line.check);
+        case Command::verify:
+            return verify(line.verify);
+        case Command::same:
+            return compare_pixels(line.same);
         case Command::manifest:
             return make_manifest(line.manifest);
         case Command::merge:

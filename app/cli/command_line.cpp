@@ -139,6 +139,17 @@ void parse(CLI::App& app, Words words) {
                           usage_error);
 }
 
+/// Sets which values are nodata: that depends on all words for it.
+void conclude_nodata(const Grammar& grammar, Options& options) {
+    const NodataWords& nodata = grammar.nodata;
+    if (nodata.tag && nodata.none)
+        throw Contradiction({"--nodata"}, "--nodata none ignores what files declare, but tag uses it");
+    options.validity.nodata = nodata.values.nodata;
+    options.validity.nodata_of_bands = nodata.values.nodata_of_bands;
+    options.nodata_of_file = nodata.tag || (nodata.values == Validity() && !nodata.none);
+    options.masks_of_file = !nodata.none;
+}
+
 /// Sets requests for the run that depend on more than one option.
 void conclude(const Grammar& grammar, const std::map<std::string, Source>& sources, Options& options) {
     const auto source = [&](const char* option) {
@@ -153,13 +164,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     for (const char* option : {"--depth", "--size", "--link", "--lut-in"})
         options.normalize = options.normalize || given(option);
     for (const std::string& option : table_options()) options.normalize = options.normalize || given(option.c_str());
-    const NodataWords& nodata = grammar.nodata;
-    if (nodata.tag && nodata.none)
-        throw Contradiction({"--nodata"}, "--nodata none ignores what files declare, but tag uses it");
-    options.validity.nodata = nodata.values.nodata;
-    options.validity.nodata_of_bands = nodata.values.nodata_of_bands;
-    options.nodata_of_file = nodata.tag || (nodata.values == Validity() && !nodata.none);
-    options.masks_of_file = !nodata.none;
+    conclude_nodata(grammar, options);
     check(options, given);
     if (grammar.fail_fast) options.max_errors = 1;
     if (given("--gpu") || given("--gpus")) options.engine = "cuda";
@@ -217,6 +222,48 @@ void check_gate(const GateOptions& options) {
     if (options.policy.empty())
         throw Contradiction(
             {}, "gate: no policy: give --policy FILE; 'gpuhist gate --print-policy' prints one to start from");
+}
+
+void check_compare(const CompareOptions& options, const std::map<std::string, Source>& sources) {
+    const auto given = [&](const char* option) {
+        const auto found = sources.find(option);
+        return found != sources.end() && found->second != Source::none;
+    };
+    const auto& sets = options.sets;
+    if (options.print_policy) {
+        if (!sets.empty()) throw Contradiction({}, "compare: --print-policy compares nothing: name no sets");
+        return;
+    }
+    if (options.each ? sets.empty() || sets.size() > 2 : sets.size() != 2)
+        throw Contradiction({}, options.each ? "compare: name a reference and a set, or one set, with --each"
+                                             : "compare: name two images, directories of images, or results");
+    if (std::count(sets.begin(), sets.end(), "") > 0 || options.output.empty())
+        throw Contradiction({}, "compare: the name of a set or directory is empty");
+    for (const char* option : {"--at-most", "--metric"})
+        if (given(option) && !options.each) throw Contradiction({option}, std::string(option) + " needs --each");
+    if (options.each && options.by_directory)
+        throw Contradiction({"--each", "--group-by"}, "--each compares images, but --group-by compares directories");
+}
+
+void check_same(const SameOptions& options) {
+    if (options.trees.size() != 2) throw Contradiction({}, "same: name two images, or two directories");
+    if (std::count(options.trees.begin(), options.trees.end(), "") > 0 || options.output.empty())
+        throw Contradiction({}, "same: the name of an image or directory is empty");
+}
+
+void check_check(const CheckOptions& options) {
+    if (options.inputs.size() != 2)
+        throw Contradiction({}, "check: name a file with mean and std, and then images or results");
+    if (std::count(options.inputs.begin(), options.inputs.end(), "") > 0)
+        throw Contradiction({}, "check: the name of a file or set is empty");
+}
+
+void check_verify(const VerifyOptions& options, const std::map<std::string, Source>& sources) {
+    if (options.directories.size() != 1 || options.directories.front().empty())
+        throw Contradiction({}, "verify: name one directory with the results of a run");
+    const auto seed = sources.find("--seed");
+    if (seed != sources.end() && seed->second != Source::none && !options.sample)
+        throw Contradiction({"--seed"}, "--seed needs --sample");
 }
 
 /// Option to drop in order to resolve a contradiction: the one from the weakest source, but never one from the command
@@ -284,7 +331,8 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         return print(version_text());
     }
     for (Words* inputs : {&line.run.inputs.arguments, &line.manifest.inputs.arguments, &line.merge.directories,
-                          &line.duplicates.results, &line.gate.directories})
+                          &line.duplicates.results, &line.gate.directories, &line.compare.sets, &line.same.trees,
+                          &line.check.inputs, &line.verify.directories})
         take_marks(*inputs);
     const auto sources = apply_settings(grammar, app, dropped);
     try {
@@ -293,6 +341,13 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         if (line.command == Command::merge) check_merge(line.merge);
         if (line.command == Command::duplicates) check_duplicates(line.duplicates);
         if (line.command == Command::gate) check_gate(line.gate);
+        if (line.command == Command::compare) check_compare(line.compare, sources);
+        if (line.command == Command::same) check_same(line.same);
+        if (line.command == Command::check) check_check(line.check);
+        if (line.command == Command::verify) {
+            conclude_nodata(grammar, line.verify.run);
+            check_verify(line.verify, sources);
+        }
     } catch (const Contradiction& contradiction) {
         const std::string left_out = weakest(contradiction, sources);
         if (left_out.empty()) throw;
@@ -306,7 +361,8 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         if (grammar.shell.empty()) throw Contradiction({}, "completion: name the shell: bash, zsh or fish");
         return print(completion(grammar, grammar.shell));
     }
-    line.merge.notes = line.manifest.notes = line.duplicates.notes = line.gate.notes = !grammar.quiet;
+    line.merge.notes = line.manifest.notes = line.duplicates.notes = line.gate.notes = line.compare.notes =
+        line.same.notes = line.check.notes = line.verify.notes = !grammar.quiet;
     line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }

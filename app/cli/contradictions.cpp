@@ -159,6 +159,9 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--robust"}, "--robust adds columns to stats, which --write leaves out");
     if (given("--quality") && !writes.stats && (drawn || options.format == "none"))
         throw Contradiction({"--quality"}, "--quality writes quality.csv, which --write leaves out");
+    for (const char* option : {"--keep-counts", "--keep-image-counts"})
+        if (given(option) && !writes.stats)
+            throw Contradiction({option}, std::string(option) + " keeps counts beside stats, which --write leaves out");
     if (given("--policy") && !given("--quality")) throw Contradiction({"--policy"}, "--policy needs --quality");
     if (given("--policy") && !writes.stats)
         throw Contradiction({"--policy"}, "--policy applies to flags.csv, which --write leaves out");

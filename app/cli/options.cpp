@@ -171,6 +171,17 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
                  "Print errors only\nNo notes, and no table unless --format asks for one.");
 }
 
+/// Adds the options that keep exact counts.
+void add_count_options(CLI::App& app, Options& options) {
+    app.add_flag("--keep-counts", options.keep_counts,
+                 "Keep exact counts, for 'gpuhist compare'\nWrites counts.json, with the number of samples of each "
+                 "value, for the set and its groups. Long lists of floats are in counts.values.");
+    app.add_flag_callback(
+        "--keep-image-counts", [&options] { options.keep_counts = options.keep_image_counts = true; },
+        "Keep exact counts of each image too\nWrites image_counts.csv. It leaves out the counts of images that would "
+        "take more than 4 MiB, or that have too many different floats.");
+}
+
 void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Pictures");
     add_text(
@@ -187,6 +198,12 @@ void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_choice(grammar, app, "--plot-theme", options.plots.options.theme,
                {{"light", io::PlotTheme::light}, {"dark", io::PlotTheme::dark}}, "light [default] or dark paper",
                "THEME");
+}
+
+void add_white(CLI::App& app, Options& options) {
+    add_text(
+        app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
+        "Value of white in every image [the image's own]\nclipped_high, mean_01 and std_01 refer to it.", "V");
 }
 
 void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -234,9 +251,7 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
              "Range of the histogram file\nThe default is the range of the type, or of the finite values for floats. "
              "Statistics and pictures do not depend on it.",
              "LO,HI");
-    add_text(
-        app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
-        "Value of white in every image [the image's own]\nclipped_high, mean_01 and std_01 refer to it.", "V");
+    add_white(app, options);
 }
 
 void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -258,14 +273,29 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.add_flag("--nodata-any", options.validity.nodata_any,
                  "Exclude a pixel if any of its samples is nodata\nBy default each channel excludes its own samples, "
                  "and luma excludes a pixel if one of its colors is nodata.");
+    const auto parse_alpha = [&](const std::string& text) {
+        try {
+            set_alpha(options.validity, text);
+        } catch (const InvalidArgument& error) {
+            throw CLI::ValidationError("--alpha", error.what());
+        }
+    };
+    const CLI::Option* const alpha =
+        add_text(app, "--alpha", parse_alpha,
+                 "row [default], mask, weight or ignore\nrow: alpha is a channel with a row of its own. mask: exclude "
+                 "pixels of alpha 0. weight: weigh samples with alpha of u8, u16 or f16. ignore: no row.",
+                 "RULE");
+    for (const AlphaTraits& rule : all_alpha_rules) grammar.choices[alpha].emplace_back(rule.name);
+}
+
+void add_region_options(CLI::App& app, Options& options) {
+    app.option_defaults()->group("Regions");
     app.add_option("--labels", options.labels,
                    "Measure the pixels of each label of this image\nA directory has one label image per input, as with "
                    "--mask. Label 0 is outside of all regions. The CPU measures labels, even with --engine cuda, "
                    "because a GPU does not compute all of their numbers.")
-        ->type_name("FILE|DIR")
-        ->group("Regions");
-    app.add_flag("--label-zero", options.label_zero, "Treat label 0 as a region")->group("Regions");
-    app.option_defaults()->group("Regions");
+        ->type_name("FILE|DIR");
+    app.add_flag("--label-zero", options.label_zero, "Treat label 0 as a region");
     add_each(
         app, "--roi",
         [&](const std::string& text) {
@@ -281,20 +311,6 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
         ->type_name("FILE");
     app.add_flag("--clip-rois", options.clip_rectangles,
                  "Clip rectangles to their image\nBy default, an image fails if a rectangle extends beyond it.");
-    app.option_defaults()->group("Valid pixels");
-    const auto parse_alpha = [&](const std::string& text) {
-        try {
-            set_alpha(options.validity, text);
-        } catch (const InvalidArgument& error) {
-            throw CLI::ValidationError("--alpha", error.what());
-        }
-    };
-    const CLI::Option* const alpha =
-        add_text(app, "--alpha", parse_alpha,
-                 "row [default], mask, weight or ignore\nrow: alpha is a channel with a row of its own. mask: exclude "
-                 "pixels of alpha 0. weight: weigh samples with alpha of u8, u16 or f16. ignore: no row.",
-                 "RULE");
-    for (const AlphaTraits& rule : all_alpha_rules) grammar.choices[alpha].emplace_back(rule.name);
 }
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -419,9 +435,11 @@ Grammar::Grammar(CommandLine& line) : run("Measures images exactly, on a GPU or 
         ->option_text("...");
     add_input_options(*this, run, line.run);
     add_output_options(*this, run, line.run);
+    add_count_options(run, line.run);
     add_picture_options(*this, run, line.run);
     add_statistics_options(*this, run, line.run);
     add_validity_options(*this, run, line.run);
+    add_region_options(run, line.run);
     add_normalization_options(*this, run, line.run);
     add_engine_options(*this, run, line.run);
     add_run_options(*this, run, line.run);
@@ -534,6 +552,118 @@ Example:
 
 Exit codes: 0 all rules are kept; 2 the command line is wrong; 4 output failed; 5 rules are broken; 65 the policy is invalid, or the directory lacks a table.)");
     add_help(gate);
+
+    CLI::App& compare = add_command(Command::compare, "compare", "Compare two sets, two images, or images with a set");
+    compare.add_option("SET", line.compare.sets, "The reference A, then B: images, directories, or results")
+        ->type_name("")
+        ->option_text("...");
+    add_text(
+        compare, "-o,--output", [&](const std::string& directory) { line.compare.output = directory; },
+        "Directory for comparison.csv and the picture [gpuhist-out]", "DIR");
+    compare.add_flag("--each", line.compare.each,
+                     "Compare each image of B with A\nWithout B, compare the images of A with each other.");
+    const auto parse_most = [&](const std::string& text) {
+        line.compare.at_most = parse_number<double>("--at-most", text, 0.0, std::numeric_limits<double>::max());
+    };
+    add_text(compare, "--at-most", parse_most, "With --each, leave out images that are further apart", "D");
+    Choices<std::string> metrics;
+    for (const char* metric : {"wasserstein", "jensen_shannon", "ks", "psi", "bhattacharyya", "chi_square"})
+        metrics.emplace_back(metric, metric);
+    add_choice(*this, compare, "--metric", line.compare.metric, metrics,
+               "Distance for --each: " + listed(metrics, " [default]"), "NAME");
+    add_choice(*this, compare, "--group-by", line.compare.by_directory, {{"dir", true}},
+               "Also compare each dir of A with that of B", "WHAT");
+    compare.add_option("--policy", line.compare.policy, "Limits for the numbers: a file of JSON")->type_name("FILE");
+    compare.add_flag("--print-policy", line.compare.print_policy,
+                     "Print the policy and compare nothing\nWithout --policy, prints one to start from.");
+    Choices<std::string> printed{{"table", "table"}};
+    for (const std::string& format : io::sink_formats()) printed.emplace_back(format, format);
+    add_choice(*this, compare, "--format", line.compare.format, printed, "Print " + listed(printed, " [default]"),
+               "FORM");
+    add_choice<std::string>(*this, compare, "--engine", line.compare.engine,
+                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
+                            "Engine for images that must be measured: auto [default], cuda or cpu", "NAME");
+    compare.add_flag("--force", line.compare.force,
+                     "Replace files that gpuhist did not write\ngpuhist names the files that it replaces.");
+    compare.add_flag("-q,--quiet", quiet, "Print broken limits and errors only");
+    add_config(*this, compare);
+    compare.footer(
+        R"(A and B are images, directories of images, or directories with results. Images are measured. Results are read if a run kept counts (--keep-counts, or --keep-image-counts for --each); else their images are measured again, and must give the same numbers.
+
+Writes comparison.csv, with one row per channel: differences of mean and std, the metrics of cv::compareHist, earth mover's distance, Jensen-Shannon distance, Kolmogorov-Smirnov's D and population stability index, all from exact counts ('gpuhist columns' defines them), and comparison.svg. Sets of different depths or whites are compared in fractions of white.
+
+Words on the terminal: same: all shares are equal; shifted by: smd is 0.1 or more; wider or narrower by: the ratio of stds is over 1.1; other shape: psi is 0.1 or more.
+
+A policy has limits under 'compare'. Without these, smd may be from -0.1 to 0.1, std_ratio from 0.9 to 1.1, and psi at most 0.1.
+
+Example:
+  gpuhist last-month/ --keep-counts -o last
+  gpuhist compare last this-month/ --policy policy.json
+
+Exit codes: 0 all done; 1 some images could not be measured; 2 the command line is wrong; 4 output failed; 5 a number is outside of the limits of --policy; 65 sets can't be compared, or counts are missing or damaged.)");
+    add_help(compare);
+
+    CLI::App& same = add_command(Command::same, "same", "Tell whether two images or trees have the same pixels");
+    same.add_option("IMAGES", line.same.trees, "Two images, or two directories of images")
+        ->type_name("")
+        ->option_text("...");
+    add_text(
+        same, "-o,--output", [&](const std::string& directory) { line.same.output = directory; },
+        "Directory for same.csv [gpuhist-out]", "DIR");
+    add_choice(*this, same, "--format", line.same.format, printed, "Print " + listed(printed, " [default]"), "FORM");
+    same.add_flag("--resume", line.same.resume,
+                  "Continue an interrupted comparison\nPairs whose files have changed since, and all after them, are "
+                  "compared again.");
+    same.add_flag("--force", line.same.force,
+                  "Replace files that gpuhist did not write\ngpuhist names the files that it replaces.");
+    same.add_flag("-q,--quiet", quiet, "Print errors only");
+    add_config(*this, same);
+    same.footer(
+        R"(Images of two directories are matched by their paths, without extensions. Writes same.csv, with one row per pair: identical (same type and samples), widened (another type or white, and all samples follow by one rule, such as u8 x 257 for u16) or different: how many samples, by how much at most and on average, PSNR, and where the largest difference is. 'gpuhist columns' defines the numbers. Samples are compared as they are stored; only the first page of a file is.
+
+Exit codes: 0 all pairs are identical or widened; 1 images could not be read; 2 the command line is wrong; 4 output failed; 5 pairs differ, or images have no counterpart; 65 a directory is missing, or has no images.)");
+    add_help(same);
+
+    CLI::App& check = add_command(Command::check, "check", "Check constants of normalization against a set");
+    check.add_option("CONFIG", line.check.inputs, "A file with mean and std; then images, a directory, or results")
+        ->type_name("")
+        ->option_text("DATA");
+    add_choice<std::string>(*this, check, "--engine", line.check.engine,
+                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
+                            "Engine for images that must be measured: auto [default], cuda or cpu", "NAME");
+    check.add_flag("-q,--quiet", quiet, "Print what is wrong, and errors only");
+    add_config(*this, check);
+    check.footer(
+        R"(CONFIG is JSON, YAML, Python or other text. gpuhist looks for lists of numbers with names that contain mean and std; without such names, it takes the first two lists of equally many numbers. Constants are right if they are within three standard errors of the set's, or rounded from them; the standard error is the std of the images' means (or stds) over the root of the number of images. Otherwise, gpuhist looks for the mistake: a scale from 0 to 255, swapped channels, the constants of a well-known set, std equal to mean, luma, the mean of the images' stds, or a smaller std.
+
+Example:
+  gpuhist check config.yaml train/
+
+Exit codes: 0 the constants are right; 1 they are, but some images could not be measured; 2 the command line is wrong; 4 output failed; 5 they are wrong; 65 there are no constants, or the set has other channels.)");
+    add_help(check);
+
+    CLI::App& verify = add_command(Command::verify, "verify", "Measure the images of results again, and compare");
+    verify.add_option("RESULTS", line.verify.directories, "The directory with the results of a run")
+        ->type_name("")
+        ->option_text(" ");
+    add_text(
+        verify, "--sample",
+        [&](const std::string& text) { line.verify.sample = parse_number<std::uint64_t>("--sample", text, 1, many); },
+        "Measure N images instead of all", "N");
+    add_number(verify, "--seed", line.verify.seed, std::uint64_t{0}, many,
+               "Which images a sample has [1]\nThe same seed chooses the same images of the same results.");
+    add_choice<std::string>(*this, verify, "--engine", line.verify.run.engine,
+                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}}, "Engine: auto [default], cuda or cpu",
+                            "NAME");
+    verify.add_flag("-q,--quiet", quiet, "Print what doesn't hold, and errors only");
+    add_config(*this, verify);
+    add_validity_options(*this, verify, line.verify.run);
+    add_white(verify, line.verify.run);
+    verify.footer(
+        R"(Compares the rows of stats.csv with those of a new run, column by column. Prints one line per image that is gone, fails, or has other numbers. Give the options with which the results were made, if they exclude pixels or set white; results with kept counts (--keep-counts) know them, and others are refused.
+
+Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 rows don't hold; 65 the results can't be read, or were made with other options.)");
+    add_help(verify);
 
     CLI::App& columns = add_command(Command::columns, "columns", "Define every column of the results");
     add_choice<std::string>(*this, columns, "--format", line.columns.format,

@@ -3,12 +3,16 @@
 
 #include <optional>
 
+#include "commands/check.hpp"
 #include "commands/columns.hpp"
+#include "commands/compare.hpp"
 #include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
 #include "commands/gate.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
+#include "commands/same.hpp"
+#include "commands/verify.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
@@ -22,6 +26,10 @@ enum class Command {
     merge,
     duplicates,
     gate,
+    compare,
+    same,
+    check,
+    verify,
     licenses,
     completion,
     manual,
@@ -38,6 +46,10 @@ struct CommandLine {
     ManifestOptions manifest;
     MergeOptions merge;
     DuplicatesOptions duplicates;
+    CompareOptions compare;
+    SameOptions same;
+    CheckOptions check;
+    VerifyOptions verify;
 };
 
 /// Reads the command line, then variables (GPUHIST_*, NO_COLOR, TERM, the locale) and the configuration file, if one is

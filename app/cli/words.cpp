@@ -84,7 +84,10 @@ Writes parse_writes(const std::string& text) {
         else if (item == "normalized")
             writes.normalized = true;
         else if (item != "none")
-            throw CLI::ValidationError("--write", "'" + item + "' is not one of stats,histogram,plot,normalized,none");
+            throw CLI::ValidationError(
+                "--write",
+                "'" + item + "' is not one of stats,histogram,plot,normalized,none" +
+                    (item == "parquet" ? ": the Python package writes it, by gpuhist.to_parquet(RESULTS)" : ""));
         else if (items.size() > 1)
             throw CLI::ValidationError("--write", "'none' can't be combined with others");
     }

@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "cli/console.hpp"
 #include "cli/table.hpp"
 #include "commands/gate_report.hpp"
 #include "commands/output_failure.hpp"
+#include "commands/results_there.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/duplicates.hpp"
 #include "gpuhist/error.hpp"
@@ -27,61 +27,11 @@
 namespace gpuhist::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string percent(double share) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.3g %%", share * 100);
     return text.data();
 }
-
-std::string shown(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.6g", value);
-    return text.data();
-}
-
-/// Results of a run in a directory.
-class ResultsThere {
-  public:
-    explicit ResultsThere(fs::path directory) : directory_(std::move(directory)) {
-        std::error_code ignored;
-        const std::string name = directory_.string();
-        if (!fs::is_directory(directory_, ignored))
-            throw IoError(name + ": there is no directory of this name: name one with results of gpuhist");
-        for (const fs::directory_entry& entry : fs::directory_iterator(directory_, ignored)) {
-            const std::string file = entry.path().filename().string();
-            if (file == "gpuhist.journal")
-                throw IoError(name + ": these results are from an interrupted run: finish it with --resume");
-        }
-        if (has(ColumnFile::stats)) return;
-        for (const fs::directory_entry& entry : fs::directory_iterator(directory_, ignored))
-            if (entry.path().filename().string().rfind("part-", 0) == 0)
-                throw IoError(name + ": has parts of a run: merge them first");
-        throw IoError(name + ": has no results of gpuhist: stats.csv is missing");
-    }
-
-    std::string path_of(ColumnFile table) const { return (directory_ / traits_of(table).file_name()).string(); }
-    bool has(ColumnFile table) const {
-        std::error_code ignored;
-        return fs::exists(path_of(table), ignored);
-    }
-    io::CsvRows open(ColumnFile table) const {
-        const std::string path = path_of(table);
-        if (!has(table) && table != ColumnFile::stats) {
-            const bool of_set = traits_of(table).subject == TableSubject::set;
-            throw IoError(path + ": is missing: " +
-                          (of_set ? "a run over one image writes no numbers of a set" : "run gpuhist with --quality"));
-        }
-        return io::CsvRows(path);
-    }
-    ImageTables images() const {
-        return {[this] { return open(ColumnFile::stats); }, [this] { return open(ColumnFile::quality); }};
-    }
-
-  private:
-    fs::path directory_;
-};
 
 /// Checker of the rules of a policy. Each rule becomes a result.
 class Gate {
@@ -178,12 +128,6 @@ class Gate {
                 if (*at == 0) break;
             }
         }
-    }
-
-    static std::string range_text(const io::GateRules::Interval& rule) {
-        if (!rule.highest) return shown(*rule.lowest) + " or more";
-        if (!rule.lowest) return shown(*rule.highest) + " or less";
-        return shown(*rule.lowest) + " to " + shown(*rule.highest);
     }
 
     /// Checks the numbers that a rule is about: one per depth of the images.

@@ -1,6 +1,8 @@
 #include "commands/gate_report.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -54,6 +56,18 @@ std::string github(std::string_view text, bool property) {
 }
 
 }  // namespace
+
+std::string shown(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.6g", value);
+    return text.data();
+}
+
+std::string range_text(const io::GateRules::Interval& rule) {
+    if (!rule.highest) return shown(*rule.lowest) + " or more";
+    if (!rule.lowest) return shown(*rule.highest) + " or less";
+    return shown(*rule.lowest) + " to " + shown(*rule.highest);
+}
 
 void GateResult::add(std::string path, std::string value, std::string why) {
     ++count;

@@ -7,7 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/io/policy.hpp"
+
 namespace gpuhist::app {
+
+/// Number in a line, with six digits.
+std::string shown(double value);
+/// Range of a rule: `0 to 1`, `5 or less`.
+std::string range_text(const io::GateRules::Interval& rule);
 
 /// Image, or file, that a rule is about.
 struct GateItem {

@@ -26,6 +26,7 @@
 #include "gpuhist/io/sink.hpp"
 #include "run/exit_code.hpp"
 #include "run/image_flags.hpp"
+#include "run/kept_counts.hpp"
 #include "run/output_directory.hpp"
 #include "run/written.hpp"
 
@@ -162,6 +163,12 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const std::uint64_t failed = total(shards, ColumnFile::errors), rows = total(shards, ColumnFile::stats);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
+    if (counts_are_kept(first))
+        output([&] {
+            std::vector<std::string> kept = kept_counts_names();
+            kept.push_back(kept_counts_working_name());
+            directory.reserve(kept);
+        });
     std::optional<FlagFinder> flags;
     std::string flagged;
     if (rows > 0 && first.rows.count(ColumnFile::quality) != 0) {
@@ -174,6 +181,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
         std::set<std::string> stale(names.begin(), names.end());
         stale.insert(traits_of(ColumnFile::groups).file_name());
         stale.insert(flags_name);
+        for (std::string& name : kept_counts_names()) stale.insert(std::move(name));
         if (flags) {
             stale.erase(flags_name);
             written.push_back(flags_name);
@@ -190,6 +198,11 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
                                   written.push_back(name);
                                   directory.stage(name, pieces);
                               });
+        if (rows > 0 && counts_are_kept(first))
+            for (std::string& name : stage_counts(directory, io::whole_run(shards))) {
+                stale.erase(name);
+                written.push_back(std::move(name));
+            }
         directory.remove_former(io::is_group_plot);
         for (const TableTraits& traits : tables) {  // stats.csv last: with it all is there
             const std::uint64_t count = traits.subject == TableSubject::image ? rows : failed;

@@ -2,6 +2,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,9 +14,18 @@
 namespace gpuhist::python {
 namespace {
 
-/// Columns that Statistics has, and others. Names live as long as the process: the module does.
+/// Columns of images, regions and sets. Names live as long as the process: the module does.
 const std::vector<Column>& all_columns() {
-    static const auto* const all = new std::vector<Column>(columns());
+    static const auto* const all = [] {
+        constexpr auto files = static_cast<std::uint16_t>(ColumnFile::stats) |
+                               static_cast<std::uint16_t>(ColumnFile::regions) |
+                               static_cast<std::uint16_t>(ColumnFile::dataset);
+        auto* const list = new std::vector<Column>(columns());
+        list->erase(std::remove_if(list->begin(), list->end(),
+                                   [](const Column& column) { return (column.files & files) == 0; }),
+                    list->end());
+        return list;
+    }();
     return *all;
 }
 

@@ -74,6 +74,28 @@ NB_MODULE(_native, module) {
         },
         "percentiles"_a.none(), "file"_a, "clip_sigma"_a = nb::none());
     module.def(
+        "column_facts",
+        [](const std::optional<std::vector<double>>& percentiles, const std::string& file,
+           std::optional<double> clip_sigma) {
+            Words<ColumnFile> tables;
+            for (const TableTraits& traits : all_tables) tables.emplace_back(traits.name, traits.table);
+            std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> list;
+            for (const Column& column :
+                 columns({percentiles_of(percentiles), clip_sigma}, word_of(file, tables, "file")))
+                list.emplace_back(column.name, to_string(column.type), column.unit, column.definition, column.source);
+            return list;
+        },
+        "percentiles"_a.none(), "file"_a, "clip_sigma"_a = nb::none(),
+        "Columns of a table: name, type, unit, definition, and what they equal.");
+    module.def(
+        "tables",
+        [] {
+            std::vector<std::string> list;
+            for (const TableTraits& traits : all_tables) list.emplace_back(traits.name);
+            return list;
+        },
+        "Names of all tables.");
+    module.def(
         "depths",
         [] {
             std::vector<std::tuple<std::string, std::string, std::size_t, bool>> list;

@@ -366,6 +366,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     result.info = info_of(image);
     result.rows = statistics(image.analysis, options_.statistics(), image.values);
     if (!options_.measures.empty()) result.measures = measure_values(image.analysis);
+    if (options_.keep_image_counts) result.counts = io::image_counts(image.analysis, image.values);
     outcome.add(remarks_on(result, options_.white));
     count_excluded_by_file(image);
     const bool table = options_.table_of(input);
@@ -381,6 +382,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     outcome.formatted = sinks_.format(io::record_of(result));
     if (!options_.measures.empty()) outcome.formatted += sinks_.format(io::quality_of(result));
+    if (options_.keep_image_counts) outcome.formatted += sinks_.format(io::counts_of(result));
     if (table)
         outcome.table = format_table(heading_of(result, options_.style), result.rows, panels, written, options_.style);
 }

@@ -48,6 +48,8 @@ struct Options : ImageRequest {
     bool label_zero = false;            ///< label 0 is a region too
     std::vector<Rectangle> rectangles;  ///< regions of every image
     std::string rectangles_from;        ///< a file that has others, of some images
+    bool keep_counts = false;           ///< exact counts of the set and its groups are written
+    bool keep_image_counts = false;     ///< and those of each image
     bool clip_rectangles = false;       ///< to the image; else one that leaves it is an error
     io::PlotRequest plots;              ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";
@@ -69,6 +71,7 @@ struct Options : ImageRequest {
 
     bool force = false;  ///< files that gpuhist did not write are replaced, but for inputs
     bool resume = false;
+    bool temporary = false;                   ///< results are read and removed by whoever runs it: nobody resumes it
     bool die_with_parent = false;             ///< the end of the parent process is an interruption
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is

@@ -524,7 +524,7 @@ void Run::say_end() {
     if (text.empty() || single_) return;
     const std::uint64_t done = results_.own_inputs();
     text += ": " + counted(done, "input") + (done == 1 ? " is done" : " are done");
-    if (results_.resumable()) text += "; the same command with --resume continues";
+    if (results_.resumable() && !options_.temporary) text += "; the same command with --resume continues";
     console_.say(text);
 }
 

@@ -16,6 +16,7 @@
 #include "gpuhist/io/shard.hpp"
 #include "run/image_files.hpp"
 #include "run/image_flags.hpp"
+#include "run/kept_counts.hpp"
 #include "run/remarks.hpp"
 #include "run/written.hpp"
 
@@ -42,7 +43,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       stats_wanted_(!options.write || options.write->stats),
       table_wanted_(options.format == "table" && !options.table_of_each),
       summed_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
-              !options.tables_to.empty()),
+              !options.tables_to.empty() || (options.keep_counts && stats_wanted_)),
       sharded_(options.shard.has_value()),
       linked_(options.linked && journaled_),
       checkpoint_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
@@ -106,7 +107,13 @@ std::vector<std::string> Results::working_names() {
     std::vector<std::string> names{checkpoint_path_.filename(), shard_name(options_, "gpuhist") + ".values.partial"};
     for (const RowFile* file : growing()) names.push_back(file->partial().filename());
     if (stats_wanted_ && sharded_) names.push_back(io::shard_frequency_file_name(checkpoint_.shard.id));
+    if (keeps_counts()) names.push_back(kept_counts_working_name());
     return names;
+}
+
+/// Tells whether this run writes the counts of its set: of a shard, the merge does.
+bool Results::keeps_counts() const {
+    return stats_wanted_ && !sharded_ && options_.keep_counts;
 }
 
 void Results::reserve_names() {
@@ -114,6 +121,8 @@ void Results::reserve_names() {
     if (stats_wanted_) names = table_names();
     if (stats_wanted_ && !sharded_ && options_.flags_asked()) names.push_back(traits_of(ColumnFile::flags).file_name());
     if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
+    if (keeps_counts())
+        for (std::string& name : kept_counts_names()) names.push_back(std::move(name));
     if (journaled_) {
         for (std::string& name : working_names()) names.push_back(std::move(name));
         names.push_back(list_name());
@@ -546,6 +555,7 @@ void Results::finish_dataset() {
     if (journaled_)
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
     stale.insert(traits_of(ColumnFile::flags).file_name());
+    for (std::string& name : kept_counts_names()) stale.insert(std::move(name));
     const bool any = shard.rows_of(ColumnFile::stats) > 0;
     if (any && options_.flags_asked()) write_flags();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -559,6 +569,8 @@ void Results::finish_dataset() {
         numbers_ = io::write_dataset(
             options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, options_.statistics(), writer(),
             [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
+    if (any && keeps_counts())
+        for (std::string& name : stage_counts(output_, shard)) written_.push_back(std::move(name));
     output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
     for (const std::string& name : stale) output_.remove(name);

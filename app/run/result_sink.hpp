@@ -92,6 +92,7 @@ class Results {
     std::string list_name() const;
     void check_files(const Input& input) const;
     std::vector<std::string> working_names();
+    bool keeps_counts() const;
     std::vector<RowFile*> growing();
     void append(Formatted formatted);
     void add_rows(Formatted rows);

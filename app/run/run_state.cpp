@@ -17,6 +17,7 @@
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/version.hpp"
 #include "run/image_flags.hpp"
+#include "run/kept_counts.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -134,6 +135,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--fill"] = normalization.fill ? number(*normalization.fill) : "";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all[thresholds_option] = options.flags_asked() ? io::flags_json(options.flags) : "";
+    all[keep_counts_option] = options.keep_image_counts ? "images" : options.keep_counts ? "set" : "";
     all["--link"] = options.linked ? "dataset" : "";
     all["--lut-in"] = options.tables_from.string();
     all["--lut-out"] = options.tables_to.string();

@@ -13,7 +13,8 @@ namespace {
 
 bool is_wanted(const TableTraits& traits, const Options& options) {
     return traits.always || (traits.table == ColumnFile::regions && options.regions_asked()) ||
-           (traits.table == ColumnFile::quality && !options.measures.empty());
+           (traits.table == ColumnFile::quality && !options.measures.empty()) ||
+           (traits.table == ColumnFile::image_counts && options.keep_image_counts);
 }
 
 }  // namespace
@@ -47,9 +48,9 @@ Sinks make_sinks(const Options& options) {
         if (traits.table == ColumnFile::quality)  // beside the statistics of its image
             std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(printed.front().columns),
                          [&](const Column& column) {
-                             return (column.files & static_cast<std::uint8_t>(ColumnFile::stats)) == 0;
+                             return (column.files & static_cast<std::uint16_t>(ColumnFile::stats)) == 0;
                          });
-        else if (traits.subject == TableSubject::image)
+        else if (traits.subject == TableSubject::image && traits.table != ColumnFile::image_counts)
             printed.push_back(table);
         if (stats && !options.shard) sinks.files.push_back({traits.file_name(), {}, io::make_sink("csv", {table})});
         if (stats) sinks.files.back().tables.push_back(traits);

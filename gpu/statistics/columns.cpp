@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <variant>
 
+#include "gpuhist/compare.hpp"
 #include "gpuhist/dataset.hpp"
+#include "gpuhist/pixel_difference.hpp"
 
 namespace gpuhist {
 namespace {
@@ -73,12 +75,13 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
-constexpr std::uint8_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, of_quality = 16,
-                       of_set_quality = 32, of_duplicates = 64, of_flag = 128,
-                       everywhere = 7;  // of ColumnFile
+constexpr std::uint16_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, of_quality = 16,
+                        of_set_quality = 32, of_duplicates = 64, of_flag = 128, of_counts = 256, of_comparison = 512,
+                        of_same = 1024,
+                        everywhere = 7;  // of ColumnFile
 constexpr const char *every = "all", *regions = "regions", *finite = "valid samples", *varied = "samples that vary",
                      *one_white = "sets with a single white", *weighted = "weighted images",
-                     *measured_sets = "--quality, sets";
+                     *measured_sets = "--quality, sets", *comparisons = "comparisons";
 
 /// Names of the depths whose samples are counted in bins of no values.
 std::string names_in_bins() {
@@ -114,9 +117,11 @@ const Column before_percentiles[] = {
     {"group", "none", Type::text,
      "The directory or region whose images are pooled; empty for the whole set. In groups.csv, the number of the "
      "group.",
-     "gpuhist", "sets, duplicates", of_set | of_set_quality | of_duplicates, false, field<&ColumnRow::group>},
+     "gpuhist", "sets, duplicates, comparisons", of_set | of_set_quality | of_duplicates | of_comparison, false,
+     field<&ColumnRow::group>},
     {"path", "none", Type::text, "The input as you gave it; - is standard input.", "gpuhist", "images",
-     of_image | of_failure | of_quality | of_duplicates | of_flag, false, field<&ColumnRow::path>},
+     of_image | of_failure | of_quality | of_duplicates | of_flag | of_counts | of_same, false,
+     field<&ColumnRow::path>},
     {"region", "none", Type::text, "The label, or the name of the rectangle.", "gpuhist", regions, of_region, false,
      field<&ColumnRow::region>},
     {"x", "pixels", Type::integer, "The left column and the top row of the region's bounding box.",
@@ -134,8 +139,10 @@ const Column before_percentiles[] = {
     {"channel", "none", Type::text,
      "gray; or red, green, blue, luma (brightness), all (colors and bands pooled) and alpha; or the name of a band. A "
      "band without a name is c0, c1 and so on, or, beside colors, extra1, extra2 and so on.",
-     "gpuhist", every, everywhere, true,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return channel_name(*row.statistics); }},
+     "gpuhist", every, everywhere | of_comparison, true,
+     [](const ColumnRow& row, const Column&) -> ColumnValue {
+         return row.comparison ? channel_name(*row.comparison) : channel_name(*row.statistics);
+     }},
     {"images", "images", Type::integer, "Number of images that the row describes.", "gpuhist", "sets", of_set, true,
      field<&ColumnRow::images>},
     {"pixels", "samples", Type::integer, "Number of samples in the channel: valid + masked + nodata + nan + inf.",
@@ -303,6 +310,148 @@ const Column of_flags[] = {
      "flags with a threshold", of_flag, false, field<&ColumnRow::threshold>},
 };
 
+/// Columns of the kept counts of images.
+const Column of_kept_counts[] = {
+    {"counts", "none", Type::text,
+     "The exact counts of the image, as JSON that gpuhist reads back; empty if they are too many.", "gpuhist",
+     "--keep-image-counts", of_counts, false, text<&ColumnRow::counts>},
+};
+
+/// The value of a member of a comparison.
+template <auto Member>
+ColumnValue compared(const ColumnRow& row, const Column&) {
+    return value_of(row.comparison->*Member);
+}
+
+const char* const what_is_compared = "The two sets or images that are compared. a is the reference.";
+const char* const what_is_depth = "The sample types of a and b.";
+const char* const means_of_both = "Mean and std of a and of b.";
+const char* const opencv = "cv::compareHist of the shares";
+const char *const of_samples = "comparisons, both with valid samples", *const varies = "comparisons, samples that vary",
+                  *const bin_unit = "1", *const compared_unit = "as scale";
+
+/// Columns that comparisons alone have. p and q are the shares of the samples of a and of b.
+const Column of_comparisons[] = {
+    {"a", "none", Type::text, what_is_compared, "gpuhist", "comparisons, pairs", of_comparison | of_same, false,
+     field<&ColumnRow::a>},
+    {"b", "none", Type::text, what_is_compared, "gpuhist", "comparisons, pairs", of_comparison | of_same, false,
+     field<&ColumnRow::b>},
+    {"depth_a", "none", Type::text, what_is_depth, "the decoder", comparisons, of_comparison, true,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.comparison->depth_a); }},
+    {"depth_b", "none", Type::text, what_is_depth, "the decoder", comparisons, of_comparison, true,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.comparison->depth_b); }},
+    {"scale", "none", Type::text,
+     "value if sample values are compared; white if depth or white differ: then values are fractions of white.",
+     "gpuhist", comparisons, of_comparison, true,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.comparison->of_white ? "white" : "value"; }},
+    {"images_a", "images", Type::integer, "Number of images of a and of b.", "gpuhist", comparisons, of_comparison,
+     true, compared<&ChannelComparison::images_a>},
+    {"images_b", "images", Type::integer, "Number of images of a and of b.", "gpuhist", comparisons, of_comparison,
+     true, compared<&ChannelComparison::images_b>},
+    {"valid_a", "samples", Type::integer, "Number of valid samples of a and of b.", "numpy.ma.count", comparisons,
+     of_comparison, true, compared<&ChannelComparison::valid_a>},
+    {"valid_b", "samples", Type::integer, "Number of valid samples of a and of b.", "numpy.ma.count", comparisons,
+     of_comparison, true, compared<&ChannelComparison::valid_b>},
+    {"mean_a", compared_unit, Type::number, means_of_both, "numpy.mean, numpy.std", of_samples, of_comparison, true,
+     compared<&ChannelComparison::mean_a>},
+    {"mean_b", compared_unit, Type::number, means_of_both, "numpy.mean, numpy.std", of_samples, of_comparison, true,
+     compared<&ChannelComparison::mean_b>},
+    {"std_a", compared_unit, Type::number, means_of_both, "numpy.mean, numpy.std", of_samples, of_comparison, true,
+     compared<&ChannelComparison::std_a>},
+    {"std_b", compared_unit, Type::number, means_of_both, "numpy.mean, numpy.std", of_samples, of_comparison, true,
+     compared<&ChannelComparison::std_b>},
+    {"mean_difference", compared_unit, Type::number, "mean_b - mean_a and std_b - std_a.", "numpy.mean, numpy.std",
+     of_samples, of_comparison, true, compared<&ChannelComparison::mean_difference>},
+    {"std_difference", compared_unit, Type::number, "mean_b - mean_a and std_b - std_a.", "numpy.mean, numpy.std",
+     of_samples, of_comparison, true, compared<&ChannelComparison::std_difference>},
+    {"std_ratio", "1", Type::number, "std_b / std_a.", "numpy.std", varies, of_comparison, true,
+     compared<&ChannelComparison::std_ratio>},
+    {"smd", "1", Type::number,
+     "Standardized mean difference: mean_difference / sqrt((std_a^2 + std_b^2) / 2). Below 0.1 is negligible.",
+     "Austin 2009; Cohen's d of samples of equal size", varies, of_comparison, true, compared<&ChannelComparison::smd>},
+    {"bins", "bins", Type::integer,
+     "Bins of p and q: one per value of the type for integers of 8 and 16 bits on the scale value; else 256 from the "
+     "lowest to the highest sample of both.",
+     "numpy.histogram", of_samples, of_comparison, true, compared<&ChannelComparison::bins>},
+    {"correlation", bin_unit, Type::number, "Correlation of p and q over the bins; 1 if either is uniform.", opencv,
+     of_samples, of_comparison, true, compared<&ChannelComparison::correlation>},
+    {"chi_square", bin_unit, Type::number, "sum (p - q)^2 / p over the bins with p > 0.", opencv, of_samples,
+     of_comparison, true, compared<&ChannelComparison::chi_square>},
+    {"intersection", bin_unit, Type::number, "sum min(p, q); 1 for equal shares.", opencv, of_samples, of_comparison,
+     true, compared<&ChannelComparison::intersection>},
+    {"bhattacharyya", bin_unit, Type::number,
+     "Hellinger distance sqrt(1 - sum sqrt(p q)), computed as sqrt(sum (sqrt(p) - sqrt(q))^2 / 2).", opencv, of_samples,
+     of_comparison, true, compared<&ChannelComparison::bhattacharyya>},
+    {"jensen_shannon", bin_unit, Type::number,
+     "Jensen-Shannon distance: the square root of the divergence to base 2, from 0 to 1.",
+     "scipy.spatial.distance.jensenshannon(base=2)", of_samples, of_comparison, true,
+     compared<&ChannelComparison::jensen_shannon>},
+    {"wasserstein", compared_unit, Type::number,
+     "Earth mover's distance: the integral of abs(F_a - F_b), where F are the distribution functions of all samples.",
+     "scipy.stats.wasserstein_distance", of_samples, of_comparison, true, compared<&ChannelComparison::wasserstein>},
+    {"ks", "1", Type::number, "Statistic D of Kolmogorov and Smirnov: max abs(F_a - F_b). 0 only if all shares agree.",
+     "scipy.stats.ks_2samp", of_samples, of_comparison, true, compared<&ChannelComparison::ks>},
+    {"psi", "1", Type::number,
+     "Population stability index: sum (q - p) ln(q / p) over ten intervals, each up to a decile of a (the lowest v "
+     "with "
+     "F_a(v) >= k / 10); shares below 1e-6 count as 1e-6. Below 0.1 little changed, from 0.25 on much.",
+     "numpy.quantile(method='inverted_cdf'); Siddiqi 2006", of_samples, of_comparison, true,
+     compared<&ChannelComparison::psi>},
+};
+
+/// The value of a member of the difference of two images.
+template <auto Member>
+ColumnValue of_pair(const ColumnRow& row, const Column&) {
+    return row.difference ? value_of(row.difference->*Member) : ColumnValue();
+}
+
+/// The place of the largest distance.
+template <auto Member>
+ColumnValue worst(const ColumnRow& row, const Column&) {
+    if (!row.difference || !row.difference->x) return {};
+    if constexpr (Member == 0) return static_cast<std::uint64_t>(*row.difference->x);
+    if constexpr (Member == 1) return static_cast<std::uint64_t>(*row.difference->y);
+    return static_cast<std::uint64_t>(row.difference->channel);
+}
+
+const char *const pairs = "pairs", *const distances = "pairs that differ or are identical",
+                  *const compared_pairs = "pairs that are compared", *const differing = "pairs that differ";
+const char* const what_is_distance =
+    "Largest and mean abs(a - b) of the finite samples: sample values, or fractions of white if depth or white differ.";
+const char* const what_is_worst =
+    "Column, row and place in the pixel, from 0, of the first sample with the largest distance.";
+
+/// Columns that pairs of images alone have.
+const Column of_pairs[] = {
+    {"relation", "none", Type::text,
+     "identical: same type and samples. widened: another type or white, and all samples follow by one rule. different. "
+     "only_a, only_b: there is no counterpart. failed: see cause.",
+     "gpuhist", pairs, of_same, false, text<&ColumnRow::relation>},
+    {"rule", "none", Type::text,
+     "How the samples of the wider type follow from the others: x 257 (u8 to u16), x 256, x 1, / 255 (as floats).",
+     "gpuhist", "widened pairs", of_same, false,
+     [](const ColumnRow& row, const Column&) -> ColumnValue {
+         if (!row.difference || row.difference->rule.empty()) return {};
+         return std::string_view(row.difference->rule);
+     }},
+    {"samples", "samples", Type::integer, "Number of samples of each image, and of those that differ.",
+     "numpy.count_nonzero", compared_pairs, of_same, false, of_pair<&PixelDifference::samples>},
+    {"different", "samples", Type::integer, "Number of samples of each image, and of those that differ.",
+     "numpy.count_nonzero", compared_pairs, of_same, false, of_pair<&PixelDifference::different>},
+    {"max_distance", "sample value, fraction", Type::number, what_is_distance, "cv::norm, numpy.abs", distances,
+     of_same, false, of_pair<&PixelDifference::max>},
+    {"mean_distance", "sample value, fraction", Type::number, what_is_distance, "cv::norm, numpy.abs", distances,
+     of_same, false, of_pair<&PixelDifference::mean>},
+    {"psnr", "dB", Type::number,
+     "Peak signal-to-noise ratio: 10 log10(white^2 / mean square of the distances), over all samples.", "cv::PSNR",
+     differing, of_same, false, of_pair<&PixelDifference::psnr>},
+    {"worst_x", "pixels", Type::integer, what_is_worst, "numpy.argmax", differing, of_same, false, worst<0>},
+    {"worst_y", "pixels", Type::integer, what_is_worst, "numpy.argmax", differing, of_same, false, worst<1>},
+    {"worst_channel", "1", Type::integer, what_is_worst, "numpy.argmax", differing, of_same, false, worst<2>},
+    {"cause", "none", Type::text, "Why the images can't be compared.", "gpuhist", pairs, of_same, false,
+     text<&ColumnRow::cause>},
+};
+
 /// Columns that errors alone have.
 const Column of_failures[] = {
     {"kind", "none", Type::text, "The kind of the error, one word.", "gpuhist", "failures", of_failure, false,
@@ -328,7 +477,7 @@ ColumnValue measured(const ColumnRow& row, const Column& column) {
 }
 
 /// Columns that any of these files has.
-std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std::uint8_t files) {
+std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std::uint16_t files) {
     std::vector<Column> list(std::begin(before_percentiles), std::end(before_percentiles));
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
         Column& column = list.emplace_back(any_percentile);
@@ -351,6 +500,9 @@ std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std:
     list.insert(list.end(), std::begin(of_set_measures), std::end(of_set_measures));
     list.insert(list.end(), std::begin(of_groups), std::end(of_groups));
     list.insert(list.end(), std::begin(of_flags), std::end(of_flags));
+    list.insert(list.end(), std::begin(of_kept_counts), std::end(of_kept_counts));
+    list.insert(list.end(), std::begin(of_comparisons), std::end(of_comparisons));
+    list.insert(list.end(), std::begin(of_pairs), std::end(of_pairs));
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
@@ -360,11 +512,11 @@ std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std:
 }  // namespace
 
 std::vector<Column> columns(const StatisticsRequest& request) {
-    return columns_of(request.percentiles, true, static_cast<std::uint8_t>(~of_failure));
+    return columns_of(request.percentiles, true, static_cast<std::uint16_t>(~of_failure));
 }
 
 std::vector<Column> columns(const StatisticsRequest& request, ColumnFile file) {
-    return columns_of(request.percentiles, request.clip_sigma.has_value(), static_cast<std::uint8_t>(file));
+    return columns_of(request.percentiles, request.clip_sigma.has_value(), static_cast<std::uint16_t>(file));
 }
 
 const std::vector<TableTraits>& input_tables() {

@@ -42,6 +42,7 @@ class JsonReader {
     /// Calls visit(name, value) for the members of an object.
     void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;
     bool is_null() const { return value_.is_null(); }
+    bool is_list() const { return value_.is_array(); }
     bool is_text() const { return value_.is_string(); }
     bool is_number() const { return value_.is_number(); }
     bool is_truth() const { return value_.is_boolean(); }

@@ -194,6 +194,23 @@ GateRules read_gate(const JsonReader& object, const FlagThresholds& flags) {
     return rules;
 }
 
+ComparisonRules read_compare(const JsonReader& columns) {
+    Names known;
+    for (const Column& column : gpuhist::columns({}, ColumnFile::comparison))
+        if (column.type != ColumnType::text) known.push_back(column.name);
+    ComparisonRules rules;
+    columns.each([&](const std::string& column, const JsonReader& limits) {
+        if (std::find(known.begin(), known.end(), column) == known.end())
+            columns.refuse("comparison.csv has no column of numbers " + quoted(column) + suggestion(column, known));
+        if (limits.is_list()) return rules.push_back(read_interval(column, "", limits));
+        limits.each([&](const std::string& channel, const JsonReader& ends) {
+            if (channel.empty()) limits.refuse("expected the name of a channel");
+            rules.push_back(read_interval(column, channel, ends));
+        });
+    });
+    return rules;
+}
+
 /// Number as people write it: whole ones without a point.
 Json number_value(double value) {
     if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
@@ -230,6 +247,18 @@ Json gate_value(const GateRules& rules) {
     return object;
 }
 
+Json compare_value(const ComparisonRules& rules) {
+    Json object = Json::object();
+    for (const GateRules::Interval& one : rules) {
+        const Json ends = Json::array({end_value(one.lowest), end_value(one.highest)});
+        if (one.of.empty())
+            object[one.column] = ends;
+        else
+            object[one.column][one.of] = ends;
+    }
+    return object;
+}
+
 }  // namespace
 
 std::size_t GateRules::size() const {
@@ -240,10 +269,11 @@ std::size_t GateRules::size() const {
 Policy parse_policy(std::string_view json, const std::string& name) {
     const ReadJson root = parse_once(json, name);
     const JsonReader value(root, name);
-    check_keys(value, {"flags", "gate"});
+    check_keys(value, {"flags", "gate", "compare"});
     Policy policy;
     if (value.has("flags")) policy.flags = read_flags(value["flags"]);
     if (value.has("gate")) policy.gate = read_gate(value["gate"], policy.flags);
+    if (value.has("compare")) policy.compare = read_compare(value["compare"]);
     return policy;
 }
 
@@ -258,8 +288,16 @@ Policy first_policy() {
     return policy;
 }
 
+ComparisonRules usual_comparison_rules() {
+    return {{"psi", "", std::nullopt, 0.1}, {"smd", "", -0.1, 0.1}, {"std_ratio", "", 0.9, 1.1}};
+}
+
 std::string policy_json(const Policy& policy) {
-    return Json{{"flags", flags_value(policy.flags)}, {"gate", gate_value(policy.gate)}}.dump(2) + '\n';
+    return Json{{"flags", flags_value(policy.flags)},
+                {"gate", gate_value(policy.gate)},
+                {"compare", compare_value(policy.compare)}}
+               .dump(2) +
+           '\n';
 }
 
 std::string flags_json(const FlagThresholds& flags) {

@@ -20,7 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 13";
+/// Kind of file that holds a shard, or the counts of a whole run in the same form.
+struct Kind {
+    std::string_view name;    ///< its format without the number
+    std::string_view format;  ///< with the number, which goes up with the form
+    const char* noun;
+    const char* remedy;  ///< for a file of another version
+};
+constexpr Kind part_kind{"gpuhist part ", "gpuhist part 13", "a part file",
+                         "run this part again, or merge with that version"};
+constexpr Kind counts_kind{"gpuhist counts ", "gpuhist counts 13", "a file of kept counts",
+                           "run gpuhist with --keep-counts again, or compare with that version"};
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -129,16 +139,17 @@ Notes read_notes(const JsonReader& list) {
 }
 
 /// Checks the format, with which the text begins: another version's has another form, perhaps without a checksum.
-void check_format(std::string_view json, const std::string& name) {
+void check_format(const Kind& kind, std::string_view json, const std::string& name) {
     constexpr std::string_view start = "{\"format\":\"";
     std::string_view found = json.substr(0, start.size()) == start ? json.substr(start.size()) : "";
     found = found.substr(0, std::min<std::size_t>(found.find('"'), 40));
-    if (found == format) return;
-    if (found.substr(0, 13) != "gpuhist part ")
-        throw IoError(name + ": not a part file: it does not begin with '" + std::string(start) + format + "\"'");
+    if (found == kind.format) return;
+    if (found.substr(0, kind.name.size()) != kind.name)
+        throw IoError(name + ": not " + kind.noun + ": it does not begin with '" + std::string(start) +
+                      std::string(kind.format) + "\"'");
     throw IoError(name + ": its format is '" + std::string(found) +
-                  "', which another version of gpuhist wrote; this one reads '" + format +
-                  "': run this part again, or merge with that version");
+                  "', which another version of gpuhist wrote; this one reads '" + std::string(kind.format) +
+                  "': " + kind.remedy);
 }
 
 /// Shard of a name like "part-3-of-7.json", and nothing else.
@@ -368,8 +379,10 @@ std::string shard_frequency_file_name(ShardId id) {
     return name_of(id) + ".values";
 }
 
-std::string shard_json(const Shard& shard, const FrequencyFile* file) {
-    Json value{{"format", format},
+namespace {
+
+std::string json_of(const Kind& kind, const Shard& shard, const FrequencyFile* file) {
+    Json value{{"format", std::string(kind.format)},
                {"part", whole_number(shard.id.number)},
                {"parts", whole_number(shard.id.count)},
                {"lines", lines_value(shard.id.lines)},
@@ -406,10 +419,10 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
     return seal_json(std::move(text));
 }
 
-Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& given) {
+Shard parse(const Kind& kind, std::string_view json, const std::string& name, const FrequencyFiles& given) {
     FrequencyFiles files = given;  // a run of values is often in a group and in the whole set
     files.known = std::make_shared<std::map<std::uint64_t, FrequencyRun>>();
-    check_format(json, name);
+    check_format(kind, json, name);
     check_seal(json, name);
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
@@ -448,9 +461,10 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     return shard;
 }
 
-std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard, const FileWriter& write) {
-    const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
-    const auto storage = FrequencyFile::named(directory / frequency_name);
+/// Writes the frequency file, if there are runs in it, and then the file itself. Returns whether there are.
+bool write_as(const Kind& kind, const fs::path& path, const fs::path& frequency_path, const Shard& shard,
+              const FileWriter& write) {
+    const auto storage = FrequencyFile::named(frequency_path);
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
     merged.stored = StoredGroups(storage);
@@ -458,9 +472,38 @@ std::vector<std::string> write_shard(const fs::path& directory, const Shard& sha
         merged.stored.add(group.name, store(group.summary.merged_values(storage), *storage));
     });
     const bool any = storage->sync() > 0;
-    const std::string text = shard_json(merged, storage.get());
-    write(directory / name, [&](const auto& take) { take(text.data(), text.size()); });
-    return any ? std::vector{frequency_name, name} : std::vector{name};
+    const std::string text = json_of(kind, merged, storage.get());
+    write(path, [&](const auto& take) { take(text.data(), text.size()); });
+    return any;
+}
+
+}  // namespace
+
+std::string shard_json(const Shard& shard, const FrequencyFile* file) {
+    return json_of(part_kind, shard, file);
+}
+
+Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& files) {
+    return parse(part_kind, json, name, files);
+}
+
+std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard, const FileWriter& write) {
+    const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
+    if (write_as(part_kind, directory / name, directory / frequency_name, shard, write)) return {frequency_name, name};
+    return {name};
+}
+
+bool write_counts(const fs::path& directory, const fs::path& values, const Shard& run, const FileWriter& write) {
+    Shard whole = run;
+    whole.id = {};
+    whole.rows_file = {};
+    return write_as(counts_kind, directory / counts_file_name, values, whole, write);
+}
+
+Shard read_counts(const fs::path& directory, const std::shared_ptr<FrequencyStorage>& storage) {
+    const fs::path path = directory / counts_file_name;
+    return parse(counts_kind, read_text(path), path.string(),
+                 {FrequencyFile::existing(directory / counts_values_file_name), storage});
 }
 
 ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyFile>& storage,
@@ -541,11 +584,9 @@ void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&
     for (CheckedRows& shard : all) shard.check_counts();
 }
 
-Shard joined_shard(const ShardSet& shards, ShardId joined) {
+Shard whole_run(const ShardSet& shards) {
     Shard all = shards.files.front().shard;
-    const LineRange lines{all.id.lines->first, shards.files.back().shard.id.lines->end};
-    all.id = joined;
-    all.id.lines = lines;
+    all.id = {};
     all.rows.clear();
     all.rows_file = {};
     for (const ShardFile& file : shards.files)
@@ -553,6 +594,13 @@ Shard joined_shard(const ShardSet& shards, ShardId joined) {
     all.groups = shards.groups;
     all.stored = shards.stored;
     all.notes = shards.notes;
+    return all;
+}
+
+Shard joined_shard(const ShardSet& shards, ShardId joined) {
+    Shard all = whole_run(shards);
+    all.id = joined;
+    all.id.lines = {shards.files.front().shard.id.lines->first, shards.files.back().shard.id.lines->end};
     return all;
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 /// Columns before those of a table.
 std::vector<Column> first_columns(ColumnFile table) {
-    const auto bit = static_cast<std::uint8_t>(table);
+    const auto bit = static_cast<std::uint16_t>(table);
     return {{"index", "1", ColumnType::integer, "The input's index.", "gpuhist", "shards", bit, false,
              [](const ColumnRow& row, const Column&) -> ColumnValue { return row.index; }},
             {"file", "none", ColumnType::text, "The row's table.", "gpuhist", "shards", bit, false,

@@ -385,6 +385,18 @@ std::string summary_json(const Summary& summary, const FrequencyFile* file) {
     return text + padding(text.size(), counts_bytes(summary));
 }
 
+std::string image_counts(const Analysis& image, const std::vector<FrequencyTable>& values) {
+    constexpr std::size_t most = std::size_t{4} << 20;
+    Summary one;
+    one.add(image, values);
+    for (const DepthSummary& depth : one.depths())
+        for (const ChannelSummary& channel : depth.channels)
+            for (const FrequencyRun& run : channel.values.runs())
+                if (!run.data() || run.bytes() > most / 2) return {};
+    const std::string text = summary_value(one.merged_values(nullptr), nullptr).dump();
+    return text.size() > most ? std::string() : text;
+}
+
 Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files) {
     const ReadJson value = JsonReader::parse(json, name);
     ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);

@@ -58,8 +58,8 @@ class CsvSink final : public Sink {
         for (Table& table : tables) {
             Lines& lines = tables_.emplace_back(Lines{traits_of(table.name), {}});
             for (Column& column : table.columns) {
-                const bool is_name =
-                    column.name == "path" || column.name == "group" || column.name == "region" || column.name == "kept";
+                const bool is_name = column.name == "path" || column.name == "group" || column.name == "region" ||
+                                     column.name == "kept" || column.name == "a" || column.name == "b";
                 lines.fields.push_back({std::move(column), is_name ? Text::name : Text::other});
             }
         }

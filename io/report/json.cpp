@@ -138,7 +138,7 @@ class JsonSink final : public Sink {
         std::vector<Column> columns = gpuhist::columns({}, ColumnFile::set_quality);
         columns.erase(std::remove_if(columns.begin(), columns.end(),
                                      [](const Column& column) {
-                                         return (column.files & static_cast<std::uint8_t>(ColumnFile::dataset)) != 0;
+                                         return (column.files & static_cast<std::uint16_t>(ColumnFile::dataset)) != 0;
                                      }),
                       columns.end());
         return columns;
@@ -149,6 +149,10 @@ class JsonSink final : public Sink {
         add_columns(value, keys.of_record, record.about);
         bool colors = false, gray = false;
         for (const ColumnRow& row : record.rows) {
+            if (!row.statistics) {
+                add_columns(channels.emplace_back(Json::object()), keys.of_channel, row);
+                continue;
+            }
             const Channel channel = row.statistics->channel;
             if (channel == Channel::luma) value["luma"] = luma_formula(row.depth);
             colors = colors || channel == Channel::red;

@@ -453,7 +453,9 @@ class PanelDrawing {
                          small_size, look_.faint, Canvas::Anchor::middle);
         }
         canvas_.text(panel_.values, middle(), box_.bottom - 14, text_size, look_.ink, Canvas::Anchor::middle);
-        const std::string counted = panel_.histogram.weighted ? "alpha" : "pixels";
+        const std::string counted = !panel_.counted.empty()     ? panel_.counted
+                                    : panel_.histogram.weighted ? "alpha"
+                                                                : "pixels";
         canvas_.text_upwards(logarithmic_ ? counted + " (log)" : counted, box_.left + margin + 4,
                              (area_.top + area_.bottom) / 2.0, text_size, look_.ink);
     }

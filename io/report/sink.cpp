@@ -45,6 +45,12 @@ Record quality_of(const ImageResult& image) {
     return {ColumnFile::quality, row_of(image)};
 }
 
+Record counts_of(const ImageResult& image) {
+    Record record{ColumnFile::image_counts, row_of(image)};
+    record.about.counts = image.counts;
+    return record;
+}
+
 Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows) {
     ColumnRow row = row_of(image);
     row.region = region.name;

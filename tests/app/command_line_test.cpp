@@ -166,9 +166,25 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
     write_text(at("rois.csv"), "path,name,x,y,w,h\nx.png,a,0,0,3,3\n");
     write_text(at("none.conf"), "");
     write_text(at("p.json"), "{}");
-    const Words switches{"null",   "dry-run",   "no-recursive", "follow-links", "force",          "quiet",
-                         "log",    "robust",    "quality",      "nodata-any",   "label-zero",     "clip-rois",
-                         "resume", "fail-fast", "help",         "version",      "die-with-parent"};
+    const Words switches{"null",
+                         "dry-run",
+                         "no-recursive",
+                         "follow-links",
+                         "force",
+                         "quiet",
+                         "log",
+                         "robust",
+                         "quality",
+                         "nodata-any",
+                         "label-zero",
+                         "clip-rois",
+                         "resume",
+                         "fail-fast",
+                         "help",
+                         "version",
+                         "die-with-parent",
+                         "keep-counts",
+                         "keep-image-counts"};
     const Words inputs_themselves{"files-from", "manifest"}, made_before{"lut-in"};
     const std::vector<std::pair<std::string, Words>> values{{"include", {"*.png", "*.tif"}},
                                                             {"exclude", {"*.tif", "*.gif"}},

@@ -70,6 +70,19 @@ const std::vector<Killed::Mode>& Killed::modes() {
          [](const Killed& test) { test.save_depths("set", 120); },
          {"set", "--write", "stats,histogram,normalized", "--channels", "separate", "--group-by", "dir", "--memory",
           "1M"}},
+        {"kept_counts",
+         [](const Killed& test) { test.save_floats("set", 60, CV_32FC1); },
+         {"set", "--write", "stats", "--group-by", "dir", "--memory", "1M", "--keep-image-counts"}},
+        {"merged_counts",
+         [](const Killed& test) {
+             test.save_floats("set", 30, CV_32FC1);
+             for (const char* part : {"1/2", "2/2"})
+                 ASSERT_EQ(
+                     test.run({"set", "-q", "--group-by", "dir", "--keep-image-counts", "--shard", part, "-o", "parts"})
+                         .code,
+                     all_done);
+         },
+         {"merge", "parts"}},
         {"shard",
          [](const Killed& test) {
              test.make_tree("dir", 250);

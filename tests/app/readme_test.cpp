@@ -18,7 +18,9 @@ constexpr const char* skipped = "…";  // stands for any number of lines
 // Pages, by their paths in the project.
 constexpr const char* pages[] = {"README.md",
                                  "app/guide/README.md",
+                                 "app/guide/check.md",
                                  "app/guide/columns.md",
+                                 "app/guide/compare.md",
                                  "app/guide/configuration.md",
                                  "app/guide/copies.md",
                                  "app/guide/damaged-files.md",
@@ -34,8 +36,10 @@ constexpr const char* pages[] = {"README.md",
                                  "app/guide/python.md",
                                  "app/guide/quality.md",
                                  "app/guide/regions.md",
+                                 "app/guide/same.md",
                                  "app/guide/sets.md",
-                                 "app/guide/valid-pixels.md"};
+                                 "app/guide/valid-pixels.md",
+                                 "app/guide/verify.md"};
 
 fs::path project() {
     return fs::absolute(from_environment("GPUHIST_DATA")).parent_path();

@@ -184,14 +184,14 @@ TEST_F(ShardRowsTest, RowsComeBackAsThoseOfTheirFiles) {
 TEST_F(ShardRowsTest, DamageIsNamedWithItsLine) {
     EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a shard's rows");
     EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a shard's rows");
-    EXPECT_EQ(
-        failure(header_ + "1,stats,\"a\nb\",2\nx\n"),
-        "r.csv: line 4: the row does not start with the input's index and 'stats', 'regions', 'quality' or 'errors'");
+    EXPECT_EQ(failure(header_ + "1,stats,\"a\nb\",2\nx\n"),
+              "r.csv: line 4: the row does not start with the input's index and 'stats', 'regions', 'quality', "
+              "'image_counts' or 'errors'");
     for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
                             "\n", "18446744073709551616,stats,a\n"})
         EXPECT_EQ(failure(header_ + row),
-                  "r.csv: line 2: the row does not start with the input's index and 'stats', 'regions', 'quality' or "
-                  "'errors'")
+                  "r.csv: line 2: the row does not start with the input's index and 'stats', 'regions', 'quality', "
+                  "'image_counts' or 'errors'")
             << row;
     EXPECT_EQ(failure(header_ + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
     EXPECT_EQ(failure(header_ + "1,stats,\"" + std::string(17'000'000, 'a')),

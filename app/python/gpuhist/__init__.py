@@ -30,6 +30,7 @@ from ._gpu import Analyzer, RegionAnalyzer
 from ._measure import histogram, measure, measure_many, table
 from ._native import Statistics
 from ._normalize import normalize
+from ._parquet import to_parquet
 from ._read import read, write
 from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
@@ -69,6 +70,7 @@ __all__ = [
     "read",
     "regions",
     "table",
+    "to_parquet",
     "write",
 ]
 

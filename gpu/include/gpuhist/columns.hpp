@@ -15,10 +15,13 @@
 namespace gpuhist {
 
 struct MeasureSummary;
+struct ChannelComparison;
+struct PixelDifference;
 
 /// Row of results, from which columns read: numbers, and facts about the image, the set or the failure.
 struct ColumnRow {
-    const Statistics* statistics = nullptr;  ///< never null when a column of a channel is read
+    const Statistics* statistics = nullptr;  ///< never null when a column of a channel is read,
+                                             ///< unless there is a comparison
     Depth depth = Depth::u8;
 
     std::optional<double> white{};  ///< value of white, to which numbers refer; absent if images have different ones
@@ -56,6 +59,17 @@ struct ColumnRow {
     // A flag of an image.
     std::string_view flag{};
     std::optional<double> value{}, threshold{};
+
+    // An image whose counts are kept.
+    std::string_view counts{};
+
+    // A comparison of two sets or images, which have names.
+    std::string_view a{}, b{};
+    const ChannelComparison* comparison = nullptr;  ///< never null when a number of a comparison is read
+
+    // A pair of images, whose files are `a` and `b`.
+    std::string_view relation{}, cause{};
+    const PixelDifference* difference = nullptr;  ///< null if they can't be compared
 };
 
 /// Value in a column, or nothing if the number is undefined. An integer is an Int128 only if a std::uint64_t does not
@@ -69,7 +83,7 @@ ColumnValue column_value(const MeasureValue& value);
 enum class ColumnType : std::uint8_t { text, integer, number };
 
 /// Table of columns: one bit per table, for `Column::files`.
-enum class ColumnFile : std::uint8_t {
+enum class ColumnFile : std::uint16_t {
     stats = 1,
     regions = 2,
     dataset = 4,
@@ -77,7 +91,10 @@ enum class ColumnFile : std::uint8_t {
     quality = 16,
     set_quality = 32,
     groups = 64,
-    flags = 128
+    flags = 128,
+    image_counts = 256,
+    comparison = 512,
+    same = 1024
 };
 
 /// Subject of the records of a table.
@@ -103,11 +120,14 @@ inline constexpr TableTraits all_tables[] = {
     {ColumnFile::stats, "stats", TableSubject::image, true, true},
     {ColumnFile::regions, "regions", TableSubject::image, true, false},
     {ColumnFile::quality, "quality", TableSubject::image, false, false},
+    {ColumnFile::image_counts, "image_counts", TableSubject::image, false, false},
     {ColumnFile::flags, "flags", TableSubject::finding, false, false},
     {ColumnFile::errors, "errors", TableSubject::failure, false, true},
     {ColumnFile::dataset, "dataset", TableSubject::set, true, true},
     {ColumnFile::set_quality, "dataset.quality", TableSubject::set, false, false},
     {ColumnFile::groups, "groups", TableSubject::finding, false, false},
+    {ColumnFile::comparison, "comparison", TableSubject::finding, true, false},
+    {ColumnFile::same, "same", TableSubject::finding, false, false},
 };
 
 /// Tables of images and failures, whose rows come in the order of the inputs.
@@ -128,7 +148,7 @@ struct Column {
     const char* definition;  ///< a sentence, ASCII
     const char* source;      ///< tool or formula with the same value, or `gpuhist`
     const char* images;      ///< images, or sets, that have a value
-    std::uint8_t files;      ///< files that have the column: bits of ColumnFile
+    std::uint16_t files;     ///< files that have the column: bits of ColumnFile
     bool of_channel;         ///< one value per channel; else one per image, or per group and depth
     ColumnValue (*read)(const ColumnRow& row, const Column& column);
     std::uint32_t micro = 0;  ///< for percentiles, in units of 1e-6 percent

@@ -3,6 +3,7 @@
 
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/columns.hpp"
+#include "gpuhist/compare.hpp"
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/duplicates.hpp"
 #include "gpuhist/engine.hpp"
@@ -16,6 +17,7 @@
 #include "gpuhist/multi_engine.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"
+#include "gpuhist/pixel_difference.hpp"
 #include "gpuhist/reduce.hpp"
 #include "gpuhist/regions.hpp"
 #include "gpuhist/request.hpp"

@@ -21,6 +21,8 @@ class CsvRows {
     /// Opens a regular file. Throws IoError.
     explicit CsvRows(const std::string& path);
 
+    /// Names of the columns, in their order.
+    const std::vector<std::string>& names() const { return columns_; }
     /// Place of a column; absent if the table lacks it.
     std::optional<std::size_t> find(std::string_view column) const;
     /// Place of a column that the table must have. Throws IoError.

@@ -126,6 +126,10 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
 /// InvalidArgument if runs are in a file and `file` is null.
 std::string summary_json(const Summary& summary, const FrequencyFile* file = nullptr);
 
+/// Text of `summary_json` of one image, whose runs of values are in the text. `values` are as in Summary::add. Empty if
+/// runs are in a storage, or if the text would have more than 4 MiB.
+std::string image_counts(const Analysis& image, const std::vector<FrequencyTable>& values = {});
+
 /// Storages for parsing a summary: for the runs that are not in the text, and for runs that are made of them. Either
 /// may be null.
 struct FrequencyFiles {

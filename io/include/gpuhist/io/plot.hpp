@@ -63,6 +63,7 @@ struct PlotPanel {
     std::vector<Statistics> rows;  ///< rows of `statistics()`; a channel without one is drawn without numbers
     std::string values = "value";  ///< label of the axis of values: `value (12 of 16 bits)`
     bool whole = false;            ///< whether values are whole numbers
+    std::string counted{};         ///< label of the axis of counts; empty: `pixels`, or `alpha` if they are weighted
 };
 
 /// Text about nodata and masked samples in all channels but alpha: `102,000 nodata (20.8 %), 15,840 masked`. Empty if

@@ -39,9 +39,16 @@ struct GateRules {
     std::size_t size() const;
 };
 
+/// Limits for the numbers of comparison.csv. An interval of no channel, an empty name, is for each.
+using ComparisonRules = std::vector<GateRules::Interval>;
+
+/// Usual limits of drift: an smd from -0.1 to 0.1, a std_ratio from 0.9 to 1.1, and a psi up to 0.1.
+ComparisonRules usual_comparison_rules();
+
 struct Policy {
     FlagThresholds flags;
     GateRules gate;
+    ComparisonRules compare = usual_comparison_rules();
 };
 
 /// Reads the text of a policy. Keys that are left out have their defaults. `name` is for messages. Throws IoError, with

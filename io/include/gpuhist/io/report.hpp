@@ -38,6 +38,7 @@ struct ImageResult {
     ImageInfo info;
     std::vector<Statistics> rows;          ///< rows of `statistics()`
     std::vector<MeasureValue> measures{};  ///< `measure_values()`
+    std::string counts{};                  ///< `image_counts()`, if they are kept
 };
 
 /// Input that could not be measured, or whose files could not all be written.

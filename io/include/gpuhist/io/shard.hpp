@@ -92,6 +92,19 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard,
                                      const FileWriter& write = whole_file_writer());
 
+/// Files of the kept counts of a run, which have the form of a shard's: `counts.json`, and `counts.values` if there are
+/// stored groups or long runs of values.
+inline constexpr const char *counts_file_name = "counts.json", *counts_values_file_name = "counts.values";
+
+/// Writes the exact counts of a whole run and of its groups into `counts.json` by `write`. `run` has these, the options
+/// and the notes; its rows are left out. Stored groups and long runs are written into `values`, a file that does not
+/// exist, before; the caller names it `counts.values`. Returns whether there are any. Throws IoError.
+bool write_counts(const std::filesystem::path& directory, const std::filesystem::path& values, const Shard& run,
+                  const FileWriter& write);
+/// Reads kept counts back. Runs of values stay in their file. `storage` receives runs that are made of them; it may be
+/// null. Throws IoError with the name of the file and the fault.
+Shard read_counts(const std::filesystem::path& directory, const std::shared_ptr<FrequencyStorage>& storage = nullptr);
+
 /// Makes the sink of the rows file of a shard: CSV of the tables of inputs, in the order of the inputs. Two columns
 /// come first: `index`, that of the input, and `file`, the name of the table. The header is that of stats.csv.
 std::unique_ptr<Sink> make_shard_sink(const StatisticsRequest& asked = {});
@@ -179,6 +192,9 @@ struct ShardRow {
 /// another content than the summary of the shard has, and for an input without rows. Passes on the exceptions of
 /// `write`.
 void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&)>& write);
+
+/// The whole run as one shard, made from all of its shards, without rows.
+Shard whole_run(const ShardSet& shards);
 
 /// Makes the shard `joined` of M from the shards that were collected for it. The caller writes its rows file.
 Shard joined_shard(const ShardSet& shards, ShardId joined);

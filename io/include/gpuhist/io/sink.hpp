@@ -45,6 +45,8 @@ ColumnRow row_of(const ImageInfo& info);
 Record record_of(const ImageResult& image);
 /// Record with the measures of an image.
 Record quality_of(const ImageResult& image);
+/// Record with the counts of an image.
+Record counts_of(const ImageResult& image);
 /// Record of a region of an image. The rows of the image itself are not used.
 Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows);
 /// Record of the failure of the input with this index.
