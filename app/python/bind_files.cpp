@@ -34,7 +34,7 @@ void bind_files(nb::module_& module) {
             [](HeldFiles* made, const std::vector<nb::bytes>& arguments, const Asked& asked, bool recursive,
                bool follow_links, const std::vector<nb::bytes>& include, const std::vector<nb::bytes>& exclude,
                bool every_page, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
-               const std::string& on_damaged, int threads, std::uint64_t memory, const nb::bytes& masks) {
+               const std::string& on_damaged, std::uint64_t memory, const nb::bytes& masks) {
                 AskedFiles files;
                 files.arguments = strings_of(arguments);
                 files.walk.recursive = recursive;
@@ -45,14 +45,13 @@ void bind_files(nb::module_& module) {
                 files.page = page;
                 files.max_pixels = max_pixels;
                 files.on_damaged = on_damaged_of(on_damaged);
-                files.threads = threads;
                 files.memory = memory;
                 files.masks = bytes_of(masks);
                 const nb::gil_scoped_release released;
                 new (made) HeldFiles{std::make_unique<Files>(std::move(files), asked)};
             },
             "arguments"_a, "asked"_a, "recursive"_a, "follow_links"_a, "include"_a, "exclude"_a, "every_page"_a,
-            "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "threads"_a, "memory"_a, "masks"_a)
+            "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "memory"_a, "masks"_a)
         .def(
             "next",
             [](HeldFiles& held) -> std::optional<std::tuple<nb::object, std::shared_ptr<Measurement>, std::string,

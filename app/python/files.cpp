@@ -18,6 +18,7 @@
 #include "cli/console.hpp"
 #include "fork.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/engine_pool.hpp"
 #include "run/image_task.hpp"
 #include "run/input_stream.hpp"
@@ -39,7 +40,7 @@ app::Options options_of(AskedFiles files, const Asked& asked) {
     static_cast<app::ImageRequest&>(options) = asked;
     options.masks = std::move(files.masks);
     options.engine = asked.engine;
-    options.engine_options.threads = files.threads;
+    options.engine_options.threads = asked.threads;
     options.engine_options.gpu = asked.gpu;
     options.decode.on_damaged = files.on_damaged;
     if (files.max_pixels) options.decode.max_pixels = options.max_pixels_in_strips = *files.max_pixels;
@@ -56,10 +57,8 @@ class Files::Run final : public Halting {
     Run(AskedFiles files, const Asked& asked)
         : asked_(asked),
           options_(options_of(std::move(files), asked)),
-          threads_(options_.engine_options.threads > 0
-                       ? options_.engine_options.threads
-                       : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-          memory_(options_.memory > 0 ? options_.memory : app::available_memory() / 4),
+          threads_(options_.engine_options.threads > 0 ? options_.engine_options.threads : available_threads()),
+          memory_(options_.memory > 0 ? options_.memory : available_memory() / 4),
           output_(options_.output, false, console_),
           inputs_(std::make_shared<app::InputList>(options_.inputs, options_.output)),
           single_(inputs_->single()),

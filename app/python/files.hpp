@@ -22,7 +22,6 @@ struct AskedFiles {
     std::optional<std::uint64_t> max_pixels{};
     std::string masks{};  ///< an image, or a directory of such; empty: none
     io::OnDamaged on_damaged = io::OnDamaged::error;
-    int threads = 0;           ///< 0: as many as the process may run on
     std::uint64_t memory = 0;  ///< bytes for images in flight; 0: a quarter of what there is
 };
 

@@ -63,29 +63,29 @@ Engines& Engines::all() {
     return *engines;
 }
 
-Engines::Lease::Lease(Engines& engines, std::string name, int gpu)
-    : engines_(engines), name_(name == "auto" ? "cpu" : std::move(name)), gpu_(gpu) {
+Engines::Lease::Lease(Engines& engines, const Asked& asked)
+    : engines_(engines), name_(asked.engine == "auto" ? "cpu" : asked.engine) {
+    (name_ == "cpu" ? options_.threads : options_.gpu) = name_ == "cpu" ? asked.threads : asked.gpu;
     if (name_ == "cuda") check_cuda_process();
     {
         const std::lock_guard lock(engines_.mutex_);
         auto& idle = engines_.idle_;
-        const auto found = std::find_if(idle.begin(), idle.end(),
-                                        [&](const Idle& one) { return one.name == name_ && one.gpu == gpu_; });
+        const auto found = std::find_if(idle.begin(), idle.end(), [&](const Idle& one) {
+            return one.name == name_ && one.options.gpu == options_.gpu && one.options.threads == options_.threads;
+        });
         if (found != idle.end()) {
             engine_ = std::move(found->engine);
             idle.erase(found);
             return;
         }
     }
-    EngineOptions options;
-    options.gpu = gpu_;
-    engine_ = make_engine(name_, options);
+    engine_ = make_engine(name_, options_);
 }
 
 Engines::Lease::~Lease() {
     if (!keep_) return;
     const std::lock_guard lock(engines_.mutex_);
-    engines_.idle_.push_back({std::move(name_), gpu_, std::move(engine_)});
+    engines_.idle_.push_back({std::move(name_), options_, std::move(engine_)});
 }
 
 void Engines::forget_threads() {
@@ -155,7 +155,7 @@ std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked,
     auto result = std::make_shared<Measurement>();
     const AnalysisRequest request = asked.request(image.depth, picture);
     const Work work;
-    Engines::Lease engine(Engines::all(), asked.engine, asked.gpu);
+    Engines::Lease engine(Engines::all(), asked);
     (*engine).analyze(image, request, result->analysis);
     engine.keep();
     name(result->analysis, image, asked, picture);
@@ -177,7 +177,7 @@ void normalize(const ImageView& image, const MutableImageView& output, const Nor
     const AnalysisRequest request = asked.request(image.depth);
     Analysis analysis;
     const Work work;
-    Engines::Lease lease(Engines::all(), asked.engine, asked.gpu);
+    Engines::Lease lease(Engines::all(), asked);
     (*lease).normalize(image, request, mode, output, analysis);
     lease.keep();
 }
@@ -204,6 +204,7 @@ Regions measure_regions(const ImageView& image, const ImageView& labels, bool la
     RegionOptions options;
     if (asked.robust) options.count_values = image.samples;
     options.label_zero = label_zero;
+    options.threads = asked.threads;
     const Work work;
     regions.found = analyze_regions(image, labels, asked.request(image.depth, picture), options);
     for (Region& region : regions.found) name(region.analysis, image, asked, picture);

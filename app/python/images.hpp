@@ -29,6 +29,7 @@ struct Asked : app::ImageRequest {
     AskedDetail detail = AskedDetail::full;
     std::string engine = "auto";
     int gpu = 0;
+    int threads = 0;  ///< 0: as many as the process may run on
 
     /// Request for an engine; `picture` is that of the image, where there is one, and says what its file does. Throws
     /// InvalidArgument for bins, and values that stand for no data, that a depth does not have, and for alpha that is
@@ -39,13 +40,13 @@ struct Asked : app::ImageRequest {
 /// Throws CudaError in a process that was forked from one that used CUDA, which cannot go on there.
 void check_cuda_process();
 
-/// Engines that nobody uses at present, by name and GPU. Safe to use from several threads.
+/// Engines that nobody uses at present, by name, GPU and number of threads. Safe to use from several threads.
 class Engines {
   public:
     /// Engine that is the holder's until this goes out of scope; with an error it is not used again.
     class Lease {
       public:
-        Lease(Engines& engines, std::string name, int gpu);
+        Lease(Engines& engines, const Asked& asked);
         ~Lease();
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
@@ -56,7 +57,7 @@ class Engines {
       private:
         Engines& engines_;
         std::string name_;
-        int gpu_;
+        EngineOptions options_;
         std::unique_ptr<Engine> engine_;
         bool keep_ = false;
     };
@@ -69,7 +70,7 @@ class Engines {
   private:
     struct Idle {
         std::string name;
-        int gpu;
+        EngineOptions options;
         std::unique_ptr<Engine> engine;
     };
     std::mutex mutex_;

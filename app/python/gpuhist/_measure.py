@@ -44,6 +44,7 @@ def measure(
     clip_sigma: float = 3,
     engine: Engine = "auto",
     gpu: int = 0,
+    threads: int = 0,
     stream: Any = None,
     page: int | None = None,
     max_pixels: int | None = None,
@@ -108,6 +109,9 @@ def measure(
     engine, gpu
         auto uses the CPU for images on the host, and the GPU for arrays that are there. cuda uses GPU number gpu for
         images on the host too. Arrays on a GPU are always measured on their own GPU.
+    threads
+        Number of threads of the CPU. By default, the environment variable GPUHIST_THREADS says it. Without it, there is
+        one thread per processor that the process may use; a container may have a quota of them.
     stream
         Stream for an array on a GPU: of torch or CuPy, or its handle. By default it is the current stream of the
         array's library. The call waits for this stream only.
@@ -129,7 +133,7 @@ def measure(
         white = pixels.white
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
     )
     if is_local(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, but measure() takes one image: measure_many() takes directories")
@@ -176,7 +180,6 @@ def _files(
     page: int = 0,
     max_pixels: int | None = None,
     on_damaged: str = "error",
-    threads: int = 0,
     memory: int = 0,
     mask: Any = None,
 ) -> _native.Files:
@@ -195,7 +198,6 @@ def _files(
         page=page,
         max_pixels=max_pixels,
         on_damaged=on_damaged,
-        threads=threads,
         memory=memory,
         masks=b"" if mask is None else encoded(mask),
     )
@@ -247,7 +249,7 @@ def measure_many(
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
 ) -> Iterator[Result]:
-    """Measures the images in files and directories, as the command ``gpuhist`` does: on all cores, in bounded memory,
+    """Measures the images in files and directories, as the command ``gpuhist`` does: on all threads, in bounded memory,
     and a few images ahead of the caller. Results come in the order of the arguments; the files of a directory are in
     byte order of their paths. A file that several arguments name is measured once.
 
@@ -262,8 +264,6 @@ def measure_many(
         image, and any extension.
     nodata
         As in measure(). A value that the sample type of an image cannot hold matches nothing in that image.
-    threads
-        Number of threads; 0 means all cores.
     memory
         Bytes for images that are being measured; 0 means a quarter of the available memory.
 
@@ -273,7 +273,7 @@ def measure_many(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
     )
     for name, available, description in _native.engines():
         if name == engine and not available:
@@ -288,7 +288,6 @@ def measure_many(
         pages=pages,
         max_pixels=max_pixels,
         on_damaged=on_damaged,
-        threads=threads,
         memory=memory,
         mask=mask,
     )

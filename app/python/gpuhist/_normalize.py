@@ -41,6 +41,7 @@ def normalize(
     fill: float | None = None,
     engine: Engine = "auto",
     gpu: int = 0,
+    threads: int = 0,
     stream: Any = None,
     out: Any = None,
     page: int | None = None,
@@ -74,7 +75,7 @@ def normalize(
     arguments and exceptions are as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    request = asked_of(engine=engine, gpu=gpu, rules=rules)
+    request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
     excludes = mask is not None or rules.nodata or rules.valid or request.alpha_excludes
     if apply_to == "valid" and not excludes:
         raise InvalidArgument(
@@ -84,7 +85,7 @@ def normalize(
     if not _arrays.is_array(image):
         image, mask, rules = _from_file(image, mask, rules, page, max_pixels, on_damaged)
         layout, order = "HW" if image.ndim == 2 else "HWC", "RGB"
-        request = asked_of(engine=engine, gpu=gpu, rules=rules)
+        request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
     elif page is not None:
         raise InvalidArgument("page: an array has no pages")
     source = source_of(image, layout, order, None, None, "error", stream, rules=rules)

@@ -163,6 +163,7 @@ def regions(
     detail: RegionDetail = "full",
     robust: bool = False,
     clip_sigma: float = 3,
+    threads: int = 0,
     page: int | None = None,
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
@@ -177,7 +178,7 @@ def regions(
     label_zero
         If true, the pixels of label 0 are a region too. Otherwise they are outside of all regions.
 
-    Other arguments are as in measure(), without detail="values". The CPU measures regions, on all cores. The result has
+    Other arguments are as in measure(), without detail="values". The CPU measures regions, on all threads. The result has
     the regions in ascending order of their labels. Each has label, box (x, y, width, height) and area, and the
     statistics of measure().
 
@@ -188,7 +189,7 @@ def regions(
     require_word("detail", detail, RegionDetail)
     asked = asked_of(
         bins, range, percentile_columns, detail, white, robust=robust, clip_sigma=clip_sigma, engine="cpu", gpu=0,
-        rules=rules,
+        threads=threads, rules=rules,
     )
     source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS, rules=rules)
     if source.gpu is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -44,6 +45,17 @@ def sigma_of(robust: bool, clip_sigma: float) -> float | None:
     return float(clip_sigma) if robust else None
 
 
+def threads_of(threads: int) -> int:
+    """Number of threads in the form of the native module, where 0 means as many as the process may run on."""
+    usual = os.environ.get("GPUHIST_THREADS")
+    name, given = ("GPUHIST_THREADS", usual) if threads == 0 and usual else ("threads", str(threads))
+    if given == "0" and threads == 0 and not usual:
+        return 0
+    if not given.isdecimal() or not 1 <= int(given) <= 4096:
+        raise InvalidArgument(f"{name}: {given!r} is not a number from 1 to 4096")
+    return int(given)
+
+
 def asked_of(
     bins: int | str = 256,
     range: Range | None = None,
@@ -57,6 +69,7 @@ def asked_of(
     clip_sigma: float = 3,
     engine: str,
     gpu: int,
+    threads: int = 0,
     rules: Rules,
 ) -> _native.Asked:
     require_word("engine", engine, Engine)
@@ -73,6 +86,7 @@ def asked_of(
         white=None if white is None else float(white),
         engine=engine,
         gpu=gpu,
+        threads=threads_of(threads),
         nodata=rules.nodata,
         nodata_of_file=rules.nodata_of_file,
         masks_of_file=rules.masks_of_file,
