@@ -198,6 +198,22 @@ std::shared_ptr<Measurement> Regions::measurement(std::size_t place) const {
     return result;
 }
 
+void Regions::for_each_row(std::size_t place, const std::function<void(const ColumnRow&)>& read) const {
+    const Region& region = found.at(place);
+    const auto measured = measurement(place);
+    const std::string name = std::to_string(region.label);
+    for (const Row& row : measured->rows) {
+        ColumnRow columns = measured->columns(row);
+        columns.region = name;
+        columns.x = region.x;
+        columns.y = region.y;
+        columns.area = region.area;
+        columns.centroid_x = region.centroid_x;
+        columns.centroid_y = region.centroid_y;
+        read(columns);
+    }
+}
+
 Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
                         const Picture* picture) {
     Regions regions{{}, info_of(image, picture), asked.percentiles, asked.statistics().clip_sigma, asked.histogram};

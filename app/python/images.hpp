@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -113,6 +114,8 @@ struct Regions {
 
     /// Measurement of a region; its sides are those of its box.
     std::shared_ptr<Measurement> measurement(std::size_t place) const;
+    /// Calls read(row) with the row of each channel of a region.
+    void for_each_row(std::size_t place, const std::function<void(const ColumnRow&)>& read) const;
 };
 
 std::string packed(const Regions& regions);

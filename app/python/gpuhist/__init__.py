@@ -27,12 +27,13 @@ from ._errors import (
 )
 from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
-from ._measure import histogram, measure, measure_many, table
+from ._measure import histogram, measure
 from ._native import Statistics
 from ._normalize import normalize
 from ._read import read, write
 from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
+from ._sets import Batches, Results, batches, measure_many, table
 from ._summary import Summary
 
 if _TYPE_CHECKING:
@@ -41,6 +42,7 @@ if _TYPE_CHECKING:
 __version__: str = _native.version
 __all__ = [
     "Analyzer",
+    "Batches",
     "Box",
     "CudaError",
     "EngineUnavailable",
@@ -57,9 +59,11 @@ __all__ = [
     "RegionAnalyzer",
     "Regions",
     "Result",
+    "Results",
     "Statistics",
     "Summary",
     "UnsupportedDepth",
+    "batches",
     "engines",
     "flags",
     "histogram",

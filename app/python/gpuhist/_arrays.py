@@ -7,7 +7,7 @@ order. An array on a GPU is never copied.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from . import _native
 from ._errors import InvalidArgument, require_word
@@ -77,7 +77,7 @@ def is_array(image: object) -> bool:
 def pixels_in(image: object) -> Pixels | None:
     """The array of read(); None if it is another one."""
     module = sys.modules.get("gpuhist._pixels")
-    return image if module is not None and isinstance(image, module.Pixels) else None
+    return cast("Pixels", image) if module is not None and isinstance(image, module.Pixels) else None
 
 
 def library_of(array: object) -> str:

@@ -1,26 +1,26 @@
-"""Measurements of images in memory, on a GPU and in files."""
+"""Measurement of an image in memory, on a GPU or in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Union
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._arrays import Layout, Order, current_stream, pixels_in
-from ._errors import EngineUnavailable, InvalidArgument, IoError
-from ._request import Detail, Engine, OnDamaged, Range, asked_of, percents_of, refuse_cpu, sigma_of
+from ._errors import InvalidArgument
+from ._request import Detail, Engine, OnDamaged, Range, asked_of, refuse_cpu
 from ._result import Histogram, Result
-from ._source import encoded, is_local, is_path, source_of, warn_of_pages
+from ._sets import Results, files_of
+from ._source import is_local, is_path, source_of, warn_of_pages
 from ._validity import rules_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from typing_extensions import Unpack
 
     from ._native import Alpha
+    from ._options import ImageOptions
     from ._validity import Nodata, Valid
-
-    Path = Union[str, os.PathLike[str]]
 
 
 def measure(
@@ -158,208 +158,15 @@ def measure(
 def _measure_file(
     path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str, mask: Any
 ) -> Result:
-    files = _files([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged, mask=mask)
-    found = files.next()
-    assert found is not None, "an input has an outcome"
-    result = _result_of(found)
+    (result,) = Results(files_of([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged, mask=mask))
     if result.error is not None:
         raise result.error
     warn_of_pages(result._measurement, page, 4)
     return result
 
 
-def _files(
-    paths: list[Path],
-    asked: _native.Asked,
-    *,
-    recursive: bool = True,
-    follow_links: bool = False,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    pages: str | None = None,
-    page: int = 0,
-    max_pixels: int | None = None,
-    on_damaged: str = "error",
-    memory: int = 0,
-    mask: Any = None,
-) -> _native.Files:
-    if mask is not None and not is_path(mask):
-        raise InvalidArgument(f"mask: a {type(mask).__name__}, but masks of files must be an image file or a directory")
-    if pages not in (None, "all"):
-        raise InvalidArgument(f"pages: {pages!r} is neither None (the first page of each file) nor 'all'")
-    return _native.Files(
-        arguments=[encoded(path) for path in paths],
-        asked=asked,
-        recursive=recursive,
-        follow_links=follow_links,
-        include=[os.fsencode(one) for one in include],
-        exclude=[os.fsencode(one) for one in exclude],
-        every_page=pages == "all",
-        page=page,
-        max_pixels=max_pixels,
-        on_damaged=on_damaged,
-        memory=memory,
-        masks=b"" if mask is None else encoded(mask),
-    )
-
-
-def _result_of(found: tuple[str, _native.Measurement | None, str, str, list[str]]) -> Result:
-    path, native, kind, message, _ = found
-    return Result(native, path, None if native is not None else IoError(message, kind, path))
-
-
-def _as_paths(paths: Path | Iterable[Path]) -> list[Path]:
-    listed = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
-    for path in listed:
-        if isinstance(path, (bytes, bytearray, memoryview)):
-            raise InvalidArgument("bytes are the content of a file, for measure(): os.fsdecode() makes a path of them")
-        if not is_path(path):
-            raise InvalidArgument(f"a {type(path).__name__} is not a path: measure() takes arrays, one by one")
-        if not is_local(path):
-            raise InvalidArgument(f"{path}: a URL: measure() takes URLs, one by one")
-    return listed
-
-
-def measure_many(
-    paths: Path | Iterable[Path],
-    *,
-    recursive: bool = True,
-    follow_links: bool = False,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    pages: Literal["all"] | None = None,
-    mask: str | os.PathLike[str] | None = None,
-    nodata: Nodata | None = None,
-    valid: Valid | None = None,
-    nodata_any: bool = False,
-    alpha: Alpha = "row",
-    white: float | None = None,
-    bins: int | str = 256,
-    range: Range | None = None,
-    percentile_columns: Sequence[float] | None = None,
-    detail: Detail = "full",
-    measures: str | Sequence[str] = (),
-    quality_scale: int | None = None,
-    robust: bool = False,
-    clip_sigma: float = 3,
-    engine: Engine = "auto",
-    gpu: int = 0,
-    threads: int = 0,
-    memory: int = 0,
-    max_pixels: int | None = None,
-    on_damaged: OnDamaged = "error",
-) -> Iterator[Result]:
-    """Measures the images in files and directories, as the command ``gpuhist`` does: on all threads, in bounded memory,
-    and a few images ahead of the caller. Results come in the order of the arguments; the files of a directory are in
-    byte order of their paths. A file that several arguments name is measured once.
-
-    An input that cannot be measured gives a Result whose ``error`` is not None.
-
-    include, exclude
-        Globs for file names; with a slash, for paths below the directory.
-    pages
-        "all" gives one Result per page.
-    mask
-        Path of one mask for all images, or of a directory with one mask per image. A mask has the relative name of its
-        image, and any extension.
-    nodata
-        As in measure(). A value that the sample type of an image cannot hold matches nothing in that image.
-    memory
-        Bytes for images that are being measured; 0 means a quarter of the available memory.
-
-    Other arguments are as in measure(), and options have the names of the command's options. Raises EngineUnavailable,
-    CudaError or IoError if the run as a whole cannot continue.
-    """
-    rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(
-        bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
-    )
-    for name, available, description in _native.engines():
-        if name == engine and not available:
-            raise EngineUnavailable(description)
-    files = _files(
-        _as_paths(paths),
-        asked,
-        recursive=recursive,
-        follow_links=follow_links,
-        include=include,
-        exclude=exclude,
-        pages=pages,
-        max_pixels=max_pixels,
-        on_damaged=on_damaged,
-        memory=memory,
-        mask=mask,
-    )
-    return _results(files)
-
-
-def _results(files: _native.Files) -> Iterator[Result]:
-    while (found := files.next()) is not None:
-        yield _result_of(found)
-
-
-def table(
-    paths: Path | Iterable[Path],
-    *,
-    percentile_columns: Sequence[float] | None = None,
-    robust: bool = False,
-    clip_sigma: float = 3,
-    **options: Any,
-) -> pa.Table:
-    """A pyarrow.Table of the images in files and directories, with one row per image and channel. It has the columns of
-    the command's stats.csv, and ``error``. An input that failed has one row, with only its path and, in ``error``, the
-    kind and the message. Options are those of measure_many().
-    """
-    import pyarrow as pa
-
-    kinds = {"text": pa.string(), "integer": pa.uint64(), "number": pa.float64()}
-    named = _native.columns(percents_of(percentile_columns), "stats", sigma_of(robust, clip_sigma))
-    schema = pa.schema(
-        [
-            *(pa.field(name, kinds[kind], metadata={"definition": text}) for name, kind, text in named),
-            pa.field("error", pa.string(), metadata={"definition": "Why the input could not be measured."}),
-        ]
-    )
-    path_at = [name for name, _, _ in named].index("path")
-    columns: list[list[Any]] = [[] for _ in schema]
-    batches = []
-
-    def flush() -> None:
-        batches.append(pa.record_batch(columns, schema=schema))
-        for column in columns:
-            column.clear()
-
-    numbers = [at for at, (_, kind, _) in enumerate(named) if kind == "number"]
-    for result in measure_many(
-        paths, percentile_columns=percentile_columns, robust=robust, clip_sigma=clip_sigma, **options
-    ):
-        if result._measurement is None:
-            failed: list[Any] = [None] * len(named)
-            failed[path_at] = _utf8(result.path)
-            rows = [[*failed, _utf8(f"{result.error.kind}: {result.error}")] if result.error else failed]
-        else:
-            rows = [[*row, None] for row in result._measurement.table()]
-            for row in rows:
-                row[path_at] = _utf8(row[path_at])
-                for at in numbers:  # sums may be integers that no double holds exactly
-                    row[at] = None if row[at] is None else float(row[at])
-        for row in rows:
-            for column, value in zip(columns, row):
-                column.append(value)
-        if len(columns[0]) >= 8192:
-            flush()
-    flush()
-    return pa.Table.from_batches(batches, schema)
-
-
-def _utf8(text: Any) -> str:
-    """Text in which U+FFFD replaces bytes that are not UTF-8, because Arrow's strings must be UTF-8."""
-    return os.fsencode(text).decode("utf-8", "replace")
-
-
 def histogram(
-    image: Any, bins: int | str = 256, range: Range | None = None, **options: Any
+    image: Any, bins: int | str = 256, range: Range | None = None, **options: Unpack[ImageOptions]
 ) -> Histogram:
     """Histogram of one image in equal bins over [lower, upper). The bin of v is floor((v - lower) bins / (upper -
     lower)), exactly for integers, whose bounds must be whole numbers. Without a range, the bins cover the whole type;

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import IoError
+from ._errors import InvalidArgument, IoError
 from ._native import Statistics
 from ._request import Range, bins_of, range_of
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+
+    from ._regions import Regions
 
     Counts = npt.NDArray[np.uint64] | npt.NDArray[np.floating[Any]]
 
@@ -78,19 +80,27 @@ class Result(Mapping[str, Statistics]):
     are no channels.
     """
 
-    __slots__ = ("_error", "_names", "_measurement", "_path")
+    __slots__ = ("_error", "_names", "_measurement", "_path", "_regions")
 
     _measurement: _native.Measurement | None
     _names: tuple[str, ...]
     _path: str
     _error: IoError | None
+    _regions: Regions | None
 
-    def __init__(self, native: _native.Measurement | None, path: str = "", error: IoError | None = None) -> None:
+    def __init__(
+        self,
+        native: _native.Measurement | None,
+        path: str = "",
+        error: IoError | None = None,
+        regions: Regions | None = None,
+    ) -> None:
         set_ = object.__setattr__
         set_(self, "_measurement", native)
         set_(self, "_names", tuple(native.names) if native is not None else ())
         set_(self, "_path", path)
         set_(self, "_error", error)
+        set_(self, "_regions", regions)
 
     # A mapping.
 
@@ -124,13 +134,14 @@ class Result(Mapping[str, Statistics]):
             self._measurement == other._measurement
             and self._path == other._path
             and str(self._error) == str(other._error)
+            and self._regions == other._regions
         )
 
     def __hash__(self) -> int:
         return hash((self._measurement, self._path, str(self._error)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Result, (self._measurement, self._path, self._error)
+        return Result, (self._measurement, self._path, self._error, self._regions)
 
     def __repr__(self) -> str:
         name = f"{self._path!r}, " if self._path else ""
@@ -185,6 +196,14 @@ class Result(Mapping[str, Statistics]):
     def pages(self) -> int:
         """Number of pages in the file."""
         return self._found.pages
+
+    @property
+    def regions(self) -> Regions:
+        """Regions of the image: of measure_many(..., labels=) only."""
+        if self._regions is None:
+            assert self._found is not None  # raises the error of a failed input
+            raise InvalidArgument("regions: measure_many() was not given labels=; regions() measures those of an image")
+        return self._regions
 
     # Numbers.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from . import _native
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 class Summary:
     """Exact sums over images. The order and the grouping in which you add images do not matter.
 
-    ``s += r`` adds a Result, or another Summary as a whole. A failed input adds nothing, and ``failures`` counts it.
+    ``Summary(results)`` adds all Results and Summaries of an iterable, such as measure_many(). ``s += r`` adds a Result, or another Summary as a whole. A failed input adds nothing, and ``failures`` counts it.
     You can pickle summaries, so processes and machines can each make one. Images of different depths are kept apart.
     f32 images have percentiles only if all of them were measured with detail="values".
     """
 
     __slots__ = ("_native", "failures")
 
-    def __init__(self) -> None:
+    def __init__(self, images: Iterable[Result | Summary] = ()) -> None:
         self._native = _native.Summary()
         self.failures: dict[str, int] = {}
         """Number of failed inputs that were added, by kind."""
+        if isinstance(images, (Result, Summary)):
+            raise InvalidArgument(f"images: a single {type(images).__name__}: give a list of it")
+        for image in images:
+            if not isinstance(image, (Result, Summary)):
+                raise InvalidArgument(f"images: a {type(image).__name__}, but summaries add results of measure()")
+            self += image
 
     def __iadd__(self, other: Result | Summary) -> Summary:
         if isinstance(other, Summary):
