@@ -100,6 +100,33 @@ struct Picture {
 
 /// Measures an image in host memory, of a picture where there is one.
 std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture);
+/// Measures images of one size in host memory: the first one, and those that follow it, with their masks, at these
+/// distances in bytes. Small images share the threads, one each.
+std::vector<std::shared_ptr<Measurement>> measure_batch(const ImageView& first, std::int64_t images,
+                                                        std::int64_t image_bytes, std::int64_t mask_bytes,
+                                                        const Asked& asked);
+
+/// Measurement of an image that comes in strips of its rows, from the top to the bottom, once or more.
+class StripMeasurement {
+  public:
+    /// `image` has the size of the whole image, and a mask if strips have masks; its data are not read. Throws
+    /// InvalidArgument for requests that need the whole image.
+    StripMeasurement(const ImageView& image, const Asked& asked);
+    void take(const ImageView& strip);
+    /// Ends a pass. Returns true if all strips must come once more.
+    bool end_pass();
+    /// The measurement, once no more passes are needed.
+    std::shared_ptr<Measurement> result();
+
+  private:
+    const ImageView image_;
+    const Asked asked_;
+    AnalysisRequest request_;
+    std::unique_ptr<Engine> engine_;
+    Analysis analysis_;
+    std::unique_ptr<StripAnalysis> strips_;
+};
+
 /// Writes the normalized copy of an image in host memory; of `asked` the valid samples, and the engine.
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
                const Asked& asked);

@@ -52,7 +52,7 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30), ">u2"), {}, "byte order"),
         (OnGpu((20, 30), "<f4", strides=(122, 4)), {}, "multiples"),
         (OnGpu((20, 30), mask=object()), {}, "masked"),
-        (OnGpu((2, 20, 30, 3)), {}, "one by one"),
+        (OnGpu((2, 20, 30, 3)), {}, "measure_batch"),
         (OnGpu((20, 30)), {"engine": "cpu"}, "engine cpu"),
         (OnGpu((20, 30)), {"mask": np.ones((20, 30), bool)}, "mask: on the host, but the image is on GPU 0"),
         (OnGpu((20, 30)), {"mask": OnGpu((20, 30), gpu=1)}, "mask: on GPU 1, but the image is on GPU 0"),

@@ -27,7 +27,7 @@ from ._errors import (
 )
 from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
-from ._measure import histogram, measure
+from ._measure import histogram, measure, measure_batch
 from ._native import Statistics
 from ._normalize import normalize
 from ._read import read, write
@@ -68,6 +68,7 @@ __all__ = [
     "flags",
     "histogram",
     "measure",
+    "measure_batch",
     "measure_many",
     "normalize",
     "read",

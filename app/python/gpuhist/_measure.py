@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _native
-from ._arrays import Layout, Order, current_stream, pixels_in
+from . import _arrays, _native
+from ._arrays import BatchLayout, Layout, Order, current_stream, pixels_in
 from ._errors import InvalidArgument
 from ._request import Detail, Engine, OnDamaged, Range, asked_of, refuse_cpu
 from ._result import Histogram, Result
 from ._sets import Results, files_of
-from ._source import is_local, is_path, source_of, warn_of_pages
-from ._validity import rules_of
+from ._source import is_local, is_path, mask_in, masked_images, source_of, warn_of_pages
+from ._validity import Rules, refuse_tag, rules_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._native import Alpha
     from ._options import ImageOptions
+    from ._request import Bins
     from ._validity import Nodata, Valid
 
 
@@ -34,7 +36,7 @@ def measure(
     nodata_any: bool = False,
     alpha: Alpha = "row",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
@@ -58,11 +60,13 @@ def measure(
         of a numpy.ma array excludes pixels. Pillow images are gray or RGB, with or without alpha (modes L, LA, RGB,
         RGBA, I, I;16 and F). Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64; on a GPU u8, s8,
         u16, s16, f16 or f32. A host array is copied if its channels are in separate planes, or if it has gaps between
-        pixels, negative strides or a foreign byte order. An array on a GPU is never copied; its pixels must be
+        pixels, negative strides or a foreign byte order. Of a dask array, also in an xarray.DataArray, a row of chunks is
+        in memory at a time; f32 is computed two or three times. An array on a GPU is never copied; its pixels must be
         adjacent.
     layout
         Axes of an array: HW, HWC or CHW. Without a layout, an array is HW, or HWC with 1 to 4 channels; with a layout
-        it can have up to 64. 1 channel is gray, 3 are the colors, 4 are the colors and alpha; other numbers are bands
+        it can have up to 64. An xarray.DataArray whose first or last dimension is called band or channel needs no layout.
+        A warning, once, says which axis was taken if the first one could be channels too. 1 channel is gray, 3 are the colors, 4 are the colors and alpha; other numbers are bands
         c0, c1, ...
     order
         Order of the colors in an array: RGB or BGR.
@@ -90,7 +94,8 @@ def measure(
         floats.
     bins, range
         Bins and range of the histogram. f32 images are counted in these bins while they are measured; by default they
-        are 256 from the finite minimum to the finite maximum.
+        are 256 from the finite minimum to the finite maximum. bins can be edges in equal steps, such as those of
+        numpy.histogram_bin_edges; unlike there, a sample at the last edge is above the bins.
     percentile_columns
         Percentiles of Statistics, in percent. By default they are 1, 5, 25, 50, 75, 95 and 99.
     detail
@@ -139,7 +144,11 @@ def measure(
         raise InvalidArgument(f"{image}: a directory, but measure() takes one image: measure_many() takes directories")
     if is_local(image) and (mask is None or is_path(mask)):
         return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
-    source = source_of(image, layout, order, page, max_pixels, on_damaged, stream, rules=rules)
+    image, layout_of_dimensions = _arrays.unwrapped(image, layout)
+    if _arrays.library_of(image) == "dask" and hasattr(image, "chunks"):
+        refuse_tag(rules)
+        return Result(_measure_chunks(image, asked, layout_of_dimensions, order, mask, rules))
+    source = source_of(image, layout_of_dimensions, order, page, max_pixels, on_damaged, stream, rules=rules)
     if source.found is None or source.gpu is None:
         if stream is not None:
             raise InvalidArgument("stream: the image is on the host, where there are no streams")
@@ -155,6 +164,115 @@ def measure(
     return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
 
 
+def _measure_chunks(
+    image: Any, asked: _native.Asked, layout: str | None, order: str, mask: Any, rules: Rules
+) -> _native.Measurement:
+    """Measures a dask array, a row of its chunks at a time. They are computed once per pass."""
+    import numpy as np
+
+    if image.ndim not in (2, 3):
+        raise InvalidArgument(f"shape {image.shape}: an image has two axes, or three with its channels")
+    axis = 1 if layout == "CHW" else 0
+    height = image.shape[axis]
+    if mask is not None and tuple(mask.shape) != (pixels := image.shape[axis : axis + 2]):
+        raise InvalidArgument(f"mask: shape {tuple(mask.shape)}, but the image has {image.shape}: give shape {pixels}")
+    some = np.ones(1, np.uint8)
+    strips: _native.StripMeasurement | None = None
+    again, masked = True, False
+    while again:
+        top = 0
+        for rows in image.chunks[axis]:
+            part = (image[:, top : top + rows] if axis == 1 else image[top : top + rows]).compute()
+            source = source_of(part, layout, order, None, None, "error", rules=rules)
+            over = None if mask is None else np.asarray(mask[top : top + rows])
+            seen = source.masked(over)
+            top += rows
+            if strips is None:
+                view, masked = source.view.of_height(height), seen.owner is not None
+                strips = _native.StripMeasurement(
+                    view.masked(some.ctypes.data, view.width) if masked else view, asked
+                )
+            elif masked and seen.owner is None:
+                seen = source.masked(np.ones((rows, source.view.width), bool))
+            elif not masked and seen.owner is not None:
+                raise InvalidArgument("chunks: some are numpy.ma arrays, but not the first: give mask= instead")
+            strips.take(seen.view)
+        if strips is None:
+            raise InvalidArgument(f"shape {image.shape}: there are no pixels")
+        again = strips.end_pass()
+    assert strips is not None
+    return strips.result()
+
+
+def measure_batch(
+    images: Any,
+    *,
+    layout: BatchLayout | None = None,
+    order: Order = "RGB",
+    mask: Any = None,
+    nodata: Nodata | None = None,
+    valid: Valid | None = None,
+    nodata_any: bool = False,
+    alpha: Alpha = "row",
+    white: float | None = None,
+    bins: Bins = 256,
+    range: Range | None = None,
+    percentile_columns: Sequence[float] | None = None,
+    detail: Detail = "full",
+    measures: str | Sequence[str] = (),
+    quality_scale: int | None = None,
+    robust: bool = False,
+    clip_sigma: float = 3,
+    engine: Engine = "auto",
+    gpu: int = 0,
+    threads: int = 0,
+    stream: Any = None,
+) -> list[Result]:
+    """Measures images of one size, which are one array, on all threads. Returns one Result per image.
+
+    images
+        Array of the shape (images, height, width, channels) or (images, height, width), such as the batches of a loader
+        of torch. On a GPU, Analyzer measures such batches without waiting.
+    layout
+        Axes of the array: NHWC, NCHW or NHW. Without a layout, four axes are NHWC with 1 to 4 channels, and three are NHW.
+    mask
+        Array of bool or integers with the shape (images, height, width): pixels where it is 0 are excluded.
+
+    Other arguments and exceptions are as in measure().
+    """
+    rules = rules_of(nodata, valid, nodata_any, alpha)
+    refuse_tag(rules)
+
+    def asked(gpu: int) -> _native.Asked:
+        return asked_of(
+            bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
+            robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
+        )
+
+    asked(gpu)  # refuses wrong arguments, even if there are no images
+    if hasattr(images, "__len__") and len(images) == 0:
+        return []
+    found = _arrays.batch_of(images, layout, order, stream)
+    own = mask_in(images, None if getattr(images, "ndim", 4) == 3 else 1 if layout == "NCHW" else -1)
+    if own is not None:
+        import numpy as np
+
+        mask = own if mask is None else (np.asarray(mask) != 0) & own
+    view, mask_bytes, kept = masked_images(found, mask, stream)
+    if found.array.gpu is None:
+        if stream is not None:
+            raise InvalidArgument("stream: the images are on the host, where there are no streams")
+        measured = _native.measure_batch(view, found.images, found.image_bytes, mask_bytes, asked(gpu))
+        del kept
+        return [Result(one) for one in measured]
+    refuse_cpu(engine)
+    request, handle = asked(found.array.gpu), current_stream(found.array, stream)
+    return [
+        Result(_native.measure_on_stream(view.moved(i * found.image_bytes, i * mask_bytes), request, handle))
+        for i in builtins.range(found.images)
+    ]
+
+
 def _measure_file(
     path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str, mask: Any
 ) -> Result:
@@ -166,7 +284,7 @@ def _measure_file(
 
 
 def histogram(
-    image: Any, bins: int | str = 256, range: Range | None = None, **options: Unpack[ImageOptions]
+    image: Any, bins: Bins = 256, range: Range | None = None, **options: Unpack[ImageOptions]
 ) -> Histogram:
     """Histogram of one image in equal bins over [lower, upper). The bin of v is floor((v - lower) bins / (upper -
     lower)), exactly for integers, whose bounds must be whole numbers. Without a range, the bins cover the whole type;

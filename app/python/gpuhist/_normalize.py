@@ -69,7 +69,8 @@ def normalize(
         lowest or the highest value of the type. Then NaN becomes fill too, and no sample that the table maps gets this
         value. In a copy of another depth, pixels with an excluded sample have alpha 0.
     out
-        Array for the copy. It may be the image itself if they have the same depth.
+        Array for the copy, with the axes of the image. It may be the image itself if they have the same depth. On the
+        host, it can have any strides and byte order.
 
     On a GPU, the copy is complete when the work on the stream is complete, as with any operation of its library. Other
     arguments and exceptions are as in measure().
@@ -92,14 +93,17 @@ def normalize(
     found = source.found
     assert found is not None
     copy_depth = asked.depth_of(found.depth)
+    through = None
     if out is None:
         made, target = _arrays.empty_like(found, copy_depth)
-        if found.gray_alpha:
-            target = target._replace(view=target.view.gray_alpha())
     else:
-        made, target = out, _target(out, found, copy_depth, layout, order, stream)
+        made = out
+        target, through = _target(out, found, copy_depth, layout, order, stream)
     if found.array.gpu is None:
-        _native.normalize(source.masked(mask).view, target.view, asked, request)
+        seen = source.masked(mask)
+        _native.normalize(seen.view, target.view.gray_alpha() if found.gray_alpha else target.view, asked, request)
+        if through is not None:
+            through[...] = _in_layout(target.array.owner, found)
     else:
         refuse_cpu(engine)
         seen = source.masked(mask)
@@ -137,41 +141,48 @@ def _from_file(
 
 def _target(
     out: Any, found: _arrays.Image, depth: str, layout: str | None, order: str, stream: Any
-) -> _arrays.Image:
+) -> tuple[_arrays.Image, Any]:
+    """Image into which the copy is written, and, on the host, the array to which it is copied then if a view cannot
+    describe it."""
+    if found.array.gpu is None and not (hasattr(out, "__dlpack__") or hasattr(out, "__array_interface__")):
+        raise InvalidArgument(f"out: a {type(out).__name__} is not an array that can be written")
     target = _arrays.image_of(out, layout, order, stream=stream)
-    if found.array.gpu is None and not _shares(target, out):
-        raise InvalidArgument("out: its pixels are not adjacent in memory, so the copy can't be written to it")
     same = (target.width, target.height, target.channels, target.array.gpu)
     wanted = (found.width, found.height, found.channels, found.array.gpu)
+    if found.gray_alpha and target.channels == 2:
+        same, wanted = (*same[:2], 4, None), (*wanted[:2], 4, None)
     if same != wanted or target.depth != depth:
         raise InvalidArgument(
             f"out: {target.width} x {target.height} x {target.channels} {target.depth}, but the copy has "
             f"{found.width} x {found.height} x {found.channels} {depth}, on the same device"
         )
-    return target
-
-
-def _shares(target: _arrays.Image, out: Any) -> bool:
+    if found.array.gpu is not None:
+        return target, None
     import numpy as np
 
-    held = target.array.owner
-    assert isinstance(held, np.ndarray)
     array = out.detach().numpy() if library_of(out) == "torch" else np.asarray(out)
     if not array.flags.writeable:
         raise InvalidArgument("out: the array is read-only and can't be written")
-    return bool(np.shares_memory(array, held))
+    if np.shares_memory(array, target.array.owner) and not found.gray_alpha:
+        return target, None
+    return _arrays.empty_like(found, depth)[1], array
 
 
 def _like(made: Any, image: Any, found: _arrays.Image) -> Any:
     """The new array in the layout and the library of the image."""
-    if found.gray_alpha:
-        made = made[..., [0, 3]]
-    if found.planar:
-        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
+    made = _in_layout(made, found)
     if found.array.gpu is None and library_of(image) == "torch":
         import torch
 
         made = torch.from_numpy(made)
+    return made
+
+
+def _in_layout(made: Any, found: _arrays.Image) -> Any:
+    if found.gray_alpha:
+        made = made[..., [0, 3]]
+    if found.planar:
+        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
     return made
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 if TYPE_CHECKING:
     from ._arrays import Layout, Order
     from ._native import Alpha
-    from ._request import Detail, Engine, OnDamaged, Range
+    from ._request import Bins, Detail, Engine, OnDamaged, Range
     from ._validity import Nodata, Valid
 
 
@@ -54,6 +54,6 @@ class SetOptions(_Options, total=False):
     mask: str | os.PathLike[str] | None
     labels: str | os.PathLike[str] | None
     label_zero: bool
-    bins: int | str
+    bins: Bins
     range: Range | None
     memory: int

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._native import Alpha
+    from ._request import Bins
     from ._validity import Nodata, Valid
 
 
@@ -157,7 +158,7 @@ def regions(
     layout: Layout | None = None,
     order: Order = "RGB",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: RegionDetail = "full",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _native
 from ._errors import InvalidArgument, IoError
 from ._native import Statistics
-from ._request import Range, bins_of, range_of
+from ._request import Range, bins_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._regions import Regions
+    from ._request import Bins
 
     Counts = npt.NDArray[np.uint64] | npt.NDArray[np.floating[Any]]
 
@@ -224,19 +225,18 @@ class Result(Mapping[str, Statistics]):
         """
         return in_units(self._found.counts(self._row(channel)), self._found.unit)
 
-    def histogram(self, bins: int | str | None = None, range: Range | None = None) -> Histogram:
+    def histogram(self, bins: Bins | None = None, range: Range | None = None) -> Histogram:
         """Histogram of equal bins. By default it has the bins and the range of the measurement: 256 bins over the whole
-        type, or for floats from the finite minimum to the finite maximum. bins="full" is one bin per value.
+        type, or for floats from the finite minimum to the finite maximum. bins="full" is one bin per value, and bins
+        can be edges in equal steps, such as those of numpy.histogram_bin_edges.
 
         For integers, bounds must be whole numbers. An f32 image only has the bins in which it was measured. Raises
         ValueError for others.
         """
         found = self._found
+        number, interval = bins_of(256 if bins is None else bins, range)
         return histogram_from(
-            found.histogram(
-                found.bins if bins is None else bins_of(bins),
-                found.range if range is None else range_of(range),
-            )
+            found.histogram(found.bins if bins is None else number, found.range if interval is None else interval)
         )
 
     @property

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ._native import Alpha
     from ._options import SetOptions
+    from ._request import Bins
     from ._validity import Nodata, Valid
 
     Path = Union[str, os.PathLike[str]]
@@ -155,7 +156,7 @@ def measure_many(
     nodata_any: bool = False,
     alpha: Alpha = "row",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from . import _native
 from ._errors import InvalidArgument
 from ._native import Statistics
-from ._request import Range, bins_of, percents_of, range_of, sigma_of
+from ._request import Range, bins_of, percents_of, sigma_of
 from ._result import Histogram, Result, histogram_from
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+
+    from ._request import Bins
 
 
 class Summary:
@@ -99,13 +101,13 @@ class Summary:
         rows = self._native.rows(percents_of(percentile_columns), sigma_of(robust, clip_sigma))
         return {row.channel: row for of, row in rows if of == depth}
 
-    def histogram(self, bins: int | str = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
+    def histogram(self, bins: Bins = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
         """Histogram of the images of one depth, as of one image; see Result.histogram.
 
         For f32 images, bins can be any number if all images were measured with detail="values". Otherwise, there are
         only the bins and the range in which all of them were measured.
         """
-        return histogram_from(self._native.histogram(self._depth(depth), bins_of(bins), range_of(range)))
+        return histogram_from(self._native.histogram(self._depth(depth), *bins_of(bins, range)))
 
     def mean_std(self, depth: str | None = None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Mean and standard deviation of red, green and blue, float64[3] each, on the scale from 0 to 1, as training
