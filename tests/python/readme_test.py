@@ -44,8 +44,9 @@ GUIDE = cells_of("app/guide/python.md")
 
 
 @pytest.mark.parametrize("code, expected", GUIDE, ids=range(len(GUIDE)))
-def test_the_guide(code, expected, monkeypatch, rng):
-    monkeypatch.chdir(ROOT)
+def test_the_guide(code, expected, monkeypatch, tmp_path):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
     if "import torch" in code:
         pytest.skip("torch is in another block")
     printed = io.StringIO()
@@ -71,3 +72,20 @@ def test_the_page_of_the_package(code, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {"image": np.asarray(Image.open("data/chelsea.png")), "__name__": "page"}
     exec(compile(code, "README.md", "exec"), names)
+
+
+def test_the_notebook(tmp_path):
+    """The notebook of the guide runs from the top to the bottom."""
+    nbclient, nbformat = (pytest.importorskip(name) for name in ("nbclient", "nbformat"))
+    pytest.importorskip("matplotlib")
+    notebook = nbformat.read(ROOT / "app/guide/python.ipynb", nbformat.NO_CONVERT)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": ROOT / "app/guide"}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not any("stderr" == output.get("name") for output in outputs), outputs
+    shown = [output["data"] for output in outputs if "data" in output]
+    assert sum("image/png" in one for one in shown) == 2 and sum("<svg" in one.get("text/html", "") for one in shown) == 1
+    (shifts,) = (output["text"] for output in outputs if output.get("text", "").startswith("["))
+    found = [float(number) for number in re.findall(r"-?\d+\.\d+", shifts)]
+    assert len(found) == 5 and found == sorted(found, reverse=True) and found[0] < 0

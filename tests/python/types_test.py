@@ -54,7 +54,7 @@ gh.Summary([1])
 """
 # Line of each error, and a word of its message.
 WRONG = {3: "WHC", 4: "average", 5: "half", 6: "best", 7: "measure", 8: "theads", 9: "on_damaged", 10: "int"}
-LIBRARIES = ("torch", "cupy", "pyarrow", "ray", "fsspec", "tqdm", "dask", "xarray")
+LIBRARIES = ("torch", "cupy", "pyarrow", "ray", "fsspec", "tqdm", "rasterio/features", "skimage/measure")
 # What the blocks of the pages have from the text around them.
 AROUND = """
 from typing import Any
@@ -75,7 +75,7 @@ def block_of(code: str) -> str:
     """A block with the names that it does not make itself."""
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     made = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    made |= {alias.asname or alias.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import) for alias in node.names}
+    made |= {alias.asname or alias.name for node in ast.walk(ast.parse(code)) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
     needed = sorted({node.id for node in names} - made - set(dir(builtins)))
     return (f"from around import {', '.join(needed)}\n" if needed else "") + code
 
@@ -93,8 +93,10 @@ def start_checkers(folder: Path) -> dict[str, subprocess.Popen]:
             checked.append(name)
     # Libraries without types, or that are not there, hold objects of any type.
     for name in LIBRARIES:
-        (folder / "untyped" / name).mkdir(parents=True)
-        (folder / "untyped" / name / "__init__.pyi").write_text(ANY)
+        package, _, module = name.partition("/")
+        (folder / "untyped" / package).mkdir(parents=True)
+        (folder / "untyped" / package / f"{module or '__init__'}.pyi").write_text(ANY)
+        (folder / "untyped" / package / "__init__.pyi").write_text(ANY)
     # Beside other packages' files mypy would check these, too.
     shutil.copytree(PACKAGE, folder / "gpuhist", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     (folder / "mypy.ini").write_text("[mypy]\nstrict = True\nmypy_path = untyped\n")

@@ -27,6 +27,7 @@ from ._errors import (
 )
 from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
+from ._lut import Lut
 from ._measure import histogram, measure, measure_batch
 from ._native import Statistics
 from ._normalize import normalize
@@ -51,6 +52,7 @@ __all__ = [
     "Histogram",
     "InvalidArgument",
     "IoError",
+    "Lut",
     "MissingError",
     "NotPermittedError",
     "OutOfMemory",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _arrays, _native
 from ._arrays import Layout, Order, library_of
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, require_word
 from ._request import ApplyTo, Engine, OnDamaged, asked_of, normalization_of, refuse_cpu
 from ._read import pixels_of
 from ._source import encoded, is_path, picture_of, source_of, warn_of_pages
@@ -77,40 +78,71 @@ def normalize(
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
     request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
-    excludes = mask is not None or rules.nodata or rules.valid or request.alpha_excludes
-    if apply_to == "valid" and not excludes:
+    check_apply_to(apply_to, mask, rules, request)
+    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
+
+    def write(found: _arrays.Image, seen: _native.View, target: _arrays.Image, rules: Rules) -> None:
+        if found.array.gpu is None:
+            request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
+            _native.normalize(seen, target.view, asked, request)
+        else:
+            refuse_cpu(engine)
+            _enqueue(found, seen, target, asked, rules, _arrays.current_stream(found.array, stream))
+
+    return copy_of(
+        image, asked.depth_of, write, layout=layout, order=order, mask=mask, rules=rules, stream=stream, out=out,
+        page=page, max_pixels=max_pixels, on_damaged=on_damaged,
+    )
+
+
+def check_apply_to(apply_to: str, mask: Any, rules: Rules, request: _native.Asked) -> None:
+    """Refuses to keep excluded samples if there are none."""
+    require_word("apply_to", apply_to, ApplyTo)
+    if apply_to == "valid" and not (mask is not None or rules.nodata or rules.valid or request.alpha_excludes):
         raise InvalidArgument(
             'apply_to: "valid" needs excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
-    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
+
+
+def copy_of(
+    image: Any,
+    depth_of: Callable[[str], str],
+    write: Callable[[_arrays.Image, _native.View, _arrays.Image, Rules], None],
+    *,
+    layout: Layout | None,
+    order: Order,
+    mask: Any,
+    rules: Rules,
+    stream: Any,
+    out: Any,
+    page: int | None,
+    max_pixels: int | None,
+    on_damaged: str,
+) -> Any:
+    """Copy of an image in its library and layout, or ``out``. ``depth_of`` says its depth, and ``write`` gets the image,
+    its view with its mask, the image of the copy, and the rules, with those of a file."""
     if not _arrays.is_array(image):
         image, mask, rules = _from_file(image, mask, rules, page, max_pixels, on_damaged)
         layout, order = "HW" if image.ndim == 2 else "HWC", "RGB"
-        request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
     elif page is not None:
         raise InvalidArgument("page: an array has no pages")
     source = source_of(image, layout, order, None, None, "error", stream, rules=rules)
     found = source.found
     assert found is not None
-    copy_depth = asked.depth_of(found.depth)
+    depth = depth_of(found.depth)
     through = None
     if out is None:
-        made, target = _arrays.empty_like(found, copy_depth)
+        made, target = _arrays.empty_like(found, depth)
     else:
         made = out
-        target, through = _target(out, found, copy_depth, layout, order, stream)
-    if found.array.gpu is None:
-        seen = source.masked(mask)
-        _native.normalize(seen.view, target.view.gray_alpha() if found.gray_alpha else target.view, asked, request)
-        if through is not None:
-            through[...] = _in_layout(target.array.owner, found)
-    else:
-        refuse_cpu(engine)
-        seen = source.masked(mask)
-        _enqueue(found, seen.view, target, asked, rules, _arrays.current_stream(found.array, stream))
-    if out is None:
-        made = _like(made, image, found)
-    return made
+        target, through = _target(out, found, depth, layout, order, stream)
+    if found.gray_alpha:
+        target = target._replace(view=target.view.gray_alpha())
+    seen = source.masked(mask)
+    write(found, seen.view, target, rules)
+    if through is not None:
+        through[...] = _in_layout(target.array.owner, found)
+    return _like(made, image, found) if out is None else out
 
 
 def _from_file(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from ._regions import Regions
     from ._request import Bins
@@ -70,6 +72,23 @@ def histogram_from(
 def in_units(counts: npt.NDArray[np.uint64], unit: float) -> Counts:
     """Counts of samples, or what they weigh."""
     return counts if unit == 1 else counts * unit
+
+
+SHOWN = ("valid", "min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
+"""Numbers in tables of notebooks."""
+_PLOT_COLORS = {"red": "tab:red", "green": "tab:green", "blue": "tab:blue", "luma": "black", "gray": "black", "alpha": "tab:gray"}
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Table for notebooks. The first cell of a row is its head."""
+
+    def text(value: object) -> str:
+        return "" if value is None else escape(value if isinstance(value, str) else format(value, ".6g"))
+
+    body = ""
+    for first, *cells in rows:
+        body += f"<tr><th>{text(first)}</th>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
+    return f"<table><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>{body}</table>"
 
 
 class Result(Mapping[str, Statistics]):
@@ -255,22 +274,38 @@ class Result(Mapping[str, Statistics]):
 
         return pd.DataFrame.from_records(list(self.to_dict().values()), index="channel")
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def svg(self, title: str | None = None) -> str:
+        """Picture of the histograms as SVG, as the command draws it. By default, the title is the path, the size and the
+        depth."""
+        if title is None:
+            title = f"{self._path or 'array'}  {self.width} × {self.height}  {self.depth}"
+        return self._found.svg(title)
 
+    def plot(
+        self, ax: Axes | None = None, *, bins: Bins | None = None, range: Range | None = None, log: bool = False
+    ) -> Axes:
+        """Draws the histograms of the channels on axes of matplotlib, new ones by default, and returns the axes.
+
+        bins and range are those of histogram(). log makes the axis of the counts logarithmic.
+        """
+        found = self.histogram(bins, range)
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        for name in self:
+            if name in found.counts and (name != "all" or len(self) == 1):
+                ax.stairs(found.counts[name], found.edges, label=name, color=_PLOT_COLORS.get(name))
+        ax.set(xlabel="value", ylabel="samples", title=self._path or None, yscale="log" if log else "linear")
+        ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
         if self._error is not None:
             return f"<p>{escape(self._path)}: {escape(str(self._error))}</p>"
-        shown = ("valid", "min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
-        heads = "".join(f"<th>{name}</th>" for name in ("channel", *shown))
-        rows = ""
-        for name, numbers in self.to_dict().items():
-            cells = "".join(
-                f"<td>{'' if numbers.get(column) is None else format(numbers[column], '.6g')}</td>" for column in shown
-            )
-            rows += f"<tr><th>{escape(name)}</th>{cells}</tr>"
-        title = f"{self._path or 'array'}  {self.width} × {self.height}  {self.depth}"
-        plot = self._found.svg(title)
-        return f"<div>{plot[plot.index('<svg'):]}<table><tr>{heads}</tr>{rows}</table></div>"
+        plot = self.svg()
+        rows = [[name, *(numbers.get(column) for column in SHOWN)] for name, numbers in self.to_dict().items()]
+        return f"<div>{plot[plot.index('<svg'):]}{html_table(['channel', *SHOWN], rows)}</div>"
 
     @property
     def _found(self) -> _native.Measurement:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 from . import _native
 from ._errors import InvalidArgument
 from ._native import Statistics
 from ._request import Range, bins_of, percents_of, sigma_of
-from ._result import Histogram, Result, histogram_from
+from ._result import SHOWN, Histogram, Result, histogram_from, html_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,6 +146,15 @@ class Summary:
         sigma = sigma_of(robust, clip_sigma)
         names = [name for name, _, _ in _native.columns(percentiles, "dataset", sigma)]
         return pd.DataFrame.from_records(self._native.table(percentiles, sigma), columns=names)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [f"{depth} {name}", found.images, *(found.to_dict().get(column) for column in SHOWN)]
+            for depth in self.depths
+            for name, found in self.statistics(depth).items()
+        ]
+        failed = "".join(f"<p>{count} failed: {escape(kind)}</p>" for kind, count in self.failures.items())
+        return f"<div>{html_table(['channel', 'images', *SHOWN], rows)}{failed}</div>"
 
     def _depth(self, depth: str | None) -> str:
         depths = self.depths
