@@ -2,7 +2,6 @@
 modes; what is wrong in one is found."""
 
 import ast
-import builtins
 import inspect
 import json
 import re
@@ -60,14 +59,14 @@ AROUND = """
 from typing import Any
 import numpy as np
 import numpy.typing as npt
-import gpuhist as gh
 
-__all__ = ["gh", "image", "labels", "dataset"]
 image: npt.NDArray[np.uint8] = np.zeros((9, 9, 3), np.uint8)
 labels: npt.NDArray[np.uint16] = np.zeros((9, 9), np.uint16)
 dataset: Any = None
+client: Any = None
+spark: Any = None
 """
-PAGES = ("README.md", "app/guide/python.md", "app/python/README.md")
+PAGES = ("README.md", "app/guide/python.md", "app/guide/many-machines.md", "app/python/README.md")
 ANY = "from typing import Any\ndef __getattr__(name: str) -> Any: ...\n"
 
 
@@ -76,7 +75,7 @@ def block_of(code: str) -> str:
     names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
     made = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     made |= {alias.asname or alias.name for node in ast.walk(ast.parse(code)) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names}
-    needed = sorted({node.id for node in names} - made - set(dir(builtins)))
+    needed = sorted(set(re.findall(r"^(\w+)(?=:)", AROUND, re.MULTILINE)) & {node.id for node in names} - made)
     return (f"from around import {', '.join(needed)}\n" if needed else "") + code
 
 
