@@ -186,9 +186,9 @@ def _looked_up(library: str, samples: Any, table: npt.NDArray[np.float32], zero:
     if library == "torch":
         import torch
 
-        values = torch.as_tensor(table, device=samples.device).to(to.dtype)
-        return values[samples.to(torch.int32) + zero]
+        # As floats, which hold all values: not every type can be indexed.
+        return torch.as_tensor(table, device=samples.device)[samples.to(torch.int32) + zero].to(to.dtype)
     import cupy
 
     with cupy.cuda.Device(samples.device):
-        return cupy.asarray(table).astype(to.dtype)[samples.astype(cupy.int32) + zero]
+        return cupy.asarray(table)[samples.astype(cupy.int32) + zero].astype(to.dtype)
