@@ -35,6 +35,10 @@ def test_images_are_seen_where_they_lie():
     assert (last.width, last.height, last.channels) == (30, 20, 3)
     batch = _arrays.image_of(OnGpu((7, 20, 30, 3), "<u2"), batch=True)
     assert (batch.images, batch.image_bytes, batch.depth) == (7, 20 * 30 * 3 * 2, "u16")
+    last = _arrays.image_of(np.zeros((7, 20, 30, 3), np.uint16).transpose(0, 3, 1, 2), "NCHW", batch=True)
+    assert (last.images, last.width, last.height, last.channels, last.image_bytes) == (7, 30, 20, 3, 20 * 30 * 3 * 2)
+    gray = _arrays.image_of(np.zeros((7, 20, 30), np.uint8), "NHW", batch=True)
+    assert (gray.images, gray.width, gray.height, gray.channels) == (7, 30, 20, 1)
     assert _arrays.image_of(OnGpu((20, 1), strides=(40, 7))).width == 1  # a column's pixels have no distance
 
 

@@ -276,7 +276,13 @@ def _outside() -> int:
     return level
 
 
-def batch_of(images: Any, layout: str | None, order: str, stream: object = None) -> Image:
+def batch_of(
+    images: Any,
+    layout: str | None,
+    order: str,
+    stream: object = None,
+    depths: tuple[str, ...] = DEVICE_DEPTHS,
+) -> Image:
     """Images of one size in an array, N x H x W x C, N x C x H x W or N x H x W."""
     if layout is not None:
         require_word("layout", layout, BatchLayout)
@@ -296,7 +302,7 @@ def batch_of(images: Any, layout: str | None, order: str, stream: object = None)
         images = images[..., None]
     elif layout == "NCHW":
         images = images.permute(0, 2, 3, 1) if hasattr(images, "permute") else images.transpose(0, 2, 3, 1)
-    return image_of(images, "NHWC", order, stream=stream, batch=True)
+    return image_of(images, "NHWC", order, stream=stream, batch=True, depths=depths)
 
 
 def array_of(image: Any, stream: object = None) -> Array:
@@ -334,7 +340,7 @@ def image_of(
     batch: bool = False,
     depths: tuple[str, ...] = DEVICE_DEPTHS,
 ) -> Image:
-    """The image in an array. On a GPU it must have one of the depths. A batch may have N images of H x W x C."""
+    """The image in an array. On a GPU it must have one of the depths. A batch may have N images."""
     if layout is not None:
         require_word("layout", layout, AnyLayout)
     require_word("order", order, Order)
@@ -345,6 +351,8 @@ def image_of(
         raise InvalidArgument(_refused(array.type))
     shape, strides = array.shape, array.strides
     given = shape
+    if batch and layout in ("NCHW", "NHW"):
+        return batch_of(image, layout, order, stream, depths)
     if layout in get_args(BatchLayout) and not batch:
         raise InvalidArgument(f"layout: {layout} is many images, which measure_batch() takes, and Analyzer on a GPU")
     if layout is not None and len(shape) != len(layout):

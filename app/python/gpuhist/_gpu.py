@@ -92,6 +92,7 @@ class Analyzer:
         stream: Any = None,
     ) -> None:
         """Puts the analysis of an image, H x W x C, or of N images, N x H x W x C, on a stream, and returns at once.
+        Other axes need a layout, such as NCHW for images in channels_last.
 
         out is contiguous uint8 on the GPU and receives one result of layout.bytes per image. copy receives the
         normalized images, if the analyzer was made with normalize=. mask is H x W or N x H x W of bool or u8, and 0

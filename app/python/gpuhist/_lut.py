@@ -145,13 +145,14 @@ class Lut:
             raise InvalidArgument("stream: tables are applied on the current stream of the array's library")
         tables = self.tables(found.depth)
         to, image = _unflat(target), _unflat(found)
-        colors = min(found.channels, 3)
         names = ["gray"] if found.channels == 1 else ["red", "green", "blue"] if found.rgb else ["blue", "green", "red"]
         for channel in range(found.channels):
             if channel == 3:
                 to[..., 3] = image[..., 3]
                 continue
-            table = tables[names[channel] if names[channel] in tables else "all" if colors == 3 else "gray"]
+            table = tables.get(names[channel], tables.get("all") if found.channels > 1 else None)
+            if table is None:
+                raise InvalidArgument(f"there is no table for {names[channel]}")
             to[..., channel] = _looked_up(library, image[..., channel], table, _GATHERED[found.depth], to)
 
     def __eq__(self, other: object) -> bool:
