@@ -383,7 +383,8 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
         "Decode JPEGs on the GPU: auto [default], cpu or gpu\nauto decodes on the GPU while the engine works there. "
         "The pixels are the same. The CPU decodes files that the GPU does not, such as progressive ones.",
         "WHERE");
-    add_number(app, "--threads", options.engine_options.threads, 1, 4096, "CPU threads [one per available core]");
+    add_number(app, "--threads", options.engine_options.threads, 1, 4096,
+               "CPU threads [one per processor that gpuhist may use]");
     add_text(
         app, "--memory", [&](const std::string& text) { options.memory = parse_size("--memory", text); },
         "Memory for images, such as 500M or 8G [a quarter]\nThe default is a quarter of the available memory. Standard "

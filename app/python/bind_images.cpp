@@ -130,6 +130,23 @@ void bind_images(nb::module_& module) {
                 return view;
             },
             "pointer"_a, "row_bytes"_a)
+        .def(
+            "of_height",
+            [](ImageView view, std::int64_t height) {
+                view.data = nullptr;
+                view.height = height;
+                view.row_bytes = view.packed_row_bytes();
+                return view;
+            },
+            "height"_a)
+        .def(
+            "moved",
+            [](ImageView view, std::int64_t image_bytes, std::int64_t mask_bytes) {
+                view.data = static_cast<const unsigned char*>(view.data) + image_bytes;
+                if (view.mask) view.mask += mask_bytes;
+                return view;
+            },
+            "image_bytes"_a, "mask_bytes"_a)
         .def("gray_alpha", [](ImageView view) {
             view.samples = Samples::gray_alpha;
             return view;
@@ -217,6 +234,13 @@ void bind_images(nb::module_& module) {
         "measure",
         [](const ImageView& view, const Asked& asked, const Picture* picture) { return measure(view, asked, picture); },
         "view"_a, "asked"_a, "picture"_a.none() = nb::none(), Release());
+    module.def("measure_batch", &measure_batch, "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "asked"_a,
+               Release());
+    nb::class_<StripMeasurement>(module, "StripMeasurement")
+        .def(nb::init<const ImageView&, const Asked&>(), "image"_a, "asked"_a)
+        .def("take", &StripMeasurement::take, "strip"_a, Release())
+        .def("end_pass", &StripMeasurement::end_pass, Release())
+        .def("result", &StripMeasurement::result, Release());
     module.def("write", &write, "view"_a, "path"_a);
     module.def("measure_on_stream", &measure_on_stream, "view"_a, "asked"_a, "stream"_a, Release());
     module.def(

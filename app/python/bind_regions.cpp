@@ -53,21 +53,8 @@ void bind_regions(nb::module_& module) {
                 const std::vector<Column> list =
                     columns({regions.percentiles, regions.clip_sigma}, ColumnFile::regions);
                 nb::list rows;
-                for (std::size_t i = 0; i < regions.found.size(); ++i) {
-                    const Region& region = regions.found[i];
-                    const auto measurement = regions.measurement(i);
-                    const std::string name = std::to_string(region.label);
-                    for (const Row& row : measurement->rows) {
-                        ColumnRow read = measurement->columns(row);
-                        read.region = name;
-                        read.x = region.x;
-                        read.y = region.y;
-                        read.area = region.area;
-                        read.centroid_x = region.centroid_x;
-                        read.centroid_y = region.centroid_y;
-                        rows.append(values_of(list, read));
-                    }
-                }
+                for (std::size_t i = 0; i < regions.found.size(); ++i)
+                    regions.for_each_row(i, [&](const ColumnRow& row) { rows.append(values_of(list, row)); });
                 return rows;
             },
             nb::sig("def table(self) -> list[list[int | float | str | None]]"));

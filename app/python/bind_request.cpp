@@ -89,10 +89,10 @@ void bind_request(nb::module_& module) {
             "__init__",
             [](Asked* made, std::uint32_t bins, const Bounds& range,
                const std::optional<std::vector<double>>& percentiles, const std::string& detail,
-               std::optional<double> white, std::string engine, int gpu, const std::vector<NamedValue>& nodata,
-               bool nodata_of_file, bool masks_of_file, const std::vector<NamedInterval>& valid, bool nodata_any,
-               const std::string& alpha, const std::vector<std::string>& measures, std::int64_t quality_scale,
-               bool robust, double clip_sigma) {
+               std::optional<double> white, std::string engine, int gpu, int threads,
+               const std::vector<NamedValue>& nodata, bool nodata_of_file, bool masks_of_file,
+               const std::vector<NamedInterval>& valid, bool nodata_any, const std::string& alpha,
+               const std::vector<std::string>& measures, std::int64_t quality_scale, bool robust, double clip_sigma) {
                 Asked asked;
                 asked.histogram = bins_of(bins, range);
                 asked.percentiles = percentiles_of(percentiles);
@@ -103,6 +103,7 @@ void bind_request(nb::module_& module) {
                 asked.white = white;
                 asked.engine = std::move(engine);
                 asked.gpu = gpu;
+                asked.threads = threads;
                 asked.validity = validity_of(nodata, valid, nodata_any, alpha);
                 asked.nodata_of_file = nodata_of_file;
                 asked.masks_of_file = masks_of_file;
@@ -113,8 +114,8 @@ void bind_request(nb::module_& module) {
                 new (made) Asked(std::move(asked));
             },
             "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
-            "nodata"_a, "nodata_of_file"_a, "masks_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a, "measures"_a,
-            "quality_scale"_a, "robust"_a, "clip_sigma"_a)
+            "threads"_a, "nodata"_a, "nodata_of_file"_a, "masks_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a,
+            "measures"_a, "quality_scale"_a, "robust"_a, "clip_sigma"_a)
         .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
     nb::class_<Normalization>(module, "Normalization")
         .def(

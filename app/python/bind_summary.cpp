@@ -12,24 +12,10 @@
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "measurement.hpp"
+#include "summary.hpp"
 
 namespace gpuhist::python {
 namespace {
-
-/// Summary that several threads may add to.
-struct SharedSummary {
-    mutable std::mutex mutex;
-    Summary summary;
-
-    Summary copy() const {
-        const std::lock_guard lock(mutex);
-        return summary;
-    }
-    void set(Summary next) {
-        const std::lock_guard lock(mutex);
-        summary = std::move(next);
-    }
-};
 
 std::vector<Row> rows_of(const std::vector<SummaryRow>& found) {
     std::vector<Row> rows;

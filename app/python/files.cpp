@@ -18,9 +18,11 @@
 #include "cli/console.hpp"
 #include "fork.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/engine_pool.hpp"
 #include "run/image_task.hpp"
 #include "run/input_stream.hpp"
+#include "run/inputs.hpp"
 #include "run/memory_budget.hpp"
 #include "run/options.hpp"
 #include "run/output_directory.hpp"
@@ -38,8 +40,10 @@ app::Options options_of(AskedFiles files, const Asked& asked) {
     options.write = app::Writes{};
     static_cast<app::ImageRequest&>(options) = asked;
     options.masks = std::move(files.masks);
+    options.labels = std::move(files.labels);
+    options.label_zero = files.label_zero;
     options.engine = asked.engine;
-    options.engine_options.threads = files.threads;
+    options.engine_options.threads = asked.threads;
     options.engine_options.gpu = asked.gpu;
     options.decode.on_damaged = files.on_damaged;
     if (files.max_pixels) options.decode.max_pixels = options.max_pixels_in_strips = *files.max_pixels;
@@ -56,10 +60,8 @@ class Files::Run final : public Halting {
     Run(AskedFiles files, const Asked& asked)
         : asked_(asked),
           options_(options_of(std::move(files), asked)),
-          threads_(options_.engine_options.threads > 0
-                       ? options_.engine_options.threads
-                       : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
-          memory_(options_.memory > 0 ? options_.memory : app::available_memory() / 4),
+          threads_(options_.engine_options.threads > 0 ? options_.engine_options.threads : available_threads()),
+          memory_(options_.memory > 0 ? options_.memory : available_memory() / 4),
           output_(options_.output, false, console_),
           inputs_(std::make_shared<app::InputList>(options_.inputs, options_.output)),
           single_(inputs_->single()),
@@ -108,12 +110,16 @@ class Files::Run final : public Halting {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [&] { return !done_.empty() || ended_; });
         if (done_.empty()) {
-            if (ended_ && error_) std::rethrow_exception(std::exchange(error_, nullptr));
+            if (ended_ && error_) {
+                thrown_ = std::exchange(error_, nullptr);
+                std::rethrow_exception(thrown_);
+            }
             return std::nullopt;
         }
         FileOutcome outcome = std::move(done_.front());
         done_.pop_front();
         --outstanding_;
+        ++taken_;
         lock.unlock();
         changed_.notify_all();
         return outcome;
@@ -122,6 +128,16 @@ class Files::Run final : public Halting {
     bool ended() const {
         const std::lock_guard lock(mutex_);
         return ended_ && done_.empty();
+    }
+
+    void rethrow() const {
+        const std::lock_guard lock(mutex_);
+        if (thrown_) std::rethrow_exception(thrown_);
+    }
+
+    std::uint64_t taken() const {
+        const std::lock_guard lock(mutex_);
+        return taken_;
     }
 
   private:
@@ -238,6 +254,10 @@ class Files::Run final : public Halting {
             measurement->finish(std::move(outcome.result.rows));
             taken.measurement = std::move(measurement);
             for (const app::Remark& remark : outcome.remarks) taken.remarks.push_back(remark.text);
+            if (!options_.labels.empty())
+                taken.regions = std::make_shared<Regions>(Regions{std::move(outcome.labeled), taken.measurement->info,
+                                                                  asked_.percentiles, asked_.statistics().clip_sigma,
+                                                                  asked_.histogram});
         }
         {
             const std::lock_guard lock(mutex_);
@@ -266,11 +286,12 @@ class Files::Run final : public Halting {
     mutable std::mutex mutex_;  ///< of what follows
     std::condition_variable changed_;
     std::deque<FileOutcome> done_;
+    std::uint64_t taken_ = 0;
     std::size_t outstanding_ = 0;  ///< inputs that were taken from the list, and whose outcome nobody has
     bool stopped_ = false, ended_ = false;
     bool halting_ = false, halted_ = false;  ///< for a fork
     bool listed_ = false;                    ///< all inputs were taken; the worker's alone
-    std::exception_ptr error_;
+    std::exception_ptr error_, thrown_;
     const Listed halting_place_{*this};
     std::thread worker_;
 };
@@ -284,6 +305,44 @@ std::optional<FileOutcome> Files::next(int milliseconds) {
 }
 bool Files::ended() const {
     return run_->ended();
+}
+void Files::rethrow() const {
+    run_->rethrow();
+}
+std::uint64_t Files::taken() const {
+    return run_->taken();
+}
+
+FileRuns::FileRuns(AskedFiles files, const Asked& asked)
+    : files_(std::move(files)), asked_(asked), waiting_(std::make_shared<Files>(files_, asked_)) {}
+
+std::shared_ptr<Files> FileRuns::shared() {
+    const std::lock_guard lock(mutex_);
+    if (!shared_)
+        shared_ = latest_ = waiting_ ? std::exchange(waiting_, nullptr) : std::make_shared<Files>(files_, asked_);
+    return shared_;
+}
+
+std::shared_ptr<Files> FileRuns::take() {
+    const std::lock_guard lock(mutex_);
+    latest_ = waiting_ ? std::exchange(waiting_, nullptr) : std::make_shared<Files>(files_, asked_);
+    return latest_;
+}
+
+std::shared_ptr<Files> FileRuns::latest() const {
+    const std::lock_guard lock(mutex_);
+    return latest_;
+}
+
+std::uint64_t FileRuns::count(const std::function<bool()>& stopped) const {
+    const app::Options options = options_of(files_, asked_);
+    app::InputList list(options.inputs, options.output);
+    std::uint64_t inputs = 0;
+    for (; list.next(); ++inputs) {
+        list.take_notes();
+        if (inputs % 1024 == 1023 && stopped()) break;
+    }
+    return inputs;
 }
 
 }  // namespace gpuhist::python

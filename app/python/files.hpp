@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +22,10 @@ struct AskedFiles {
     bool every_page = false;
     std::uint64_t page = 0;  ///< of every file, from 1; 0: the first
     std::optional<std::uint64_t> max_pixels{};
-    std::string masks{};  ///< an image, or a directory of such; empty: none
+    std::string masks{};   ///< an image, or a directory of such; empty: none
+    std::string labels{};  ///< likewise
+    bool label_zero = false;
     io::OnDamaged on_damaged = io::OnDamaged::error;
-    int threads = 0;           ///< 0: as many as the process may run on
     std::uint64_t memory = 0;  ///< bytes for images in flight; 0: a quarter of what there is
 };
 
@@ -30,6 +33,7 @@ struct AskedFiles {
 struct FileOutcome {
     std::string path;
     std::shared_ptr<Measurement> measurement;
+    std::shared_ptr<Regions> regions;    ///< where label images were given
     std::string kind, message;           ///< of the failure
     std::vector<std::string> remarks{};  ///< on what was measured
 };
@@ -48,10 +52,35 @@ class Files {
     /// EngineUnavailable, CudaError.
     std::optional<FileOutcome> next(int milliseconds);
     bool ended() const;
+    /// Throws what `next` threw, again.
+    void rethrow() const;
+
+    /// Number of outcomes that were taken.
+    std::uint64_t taken() const;
 
   private:
     class Run;
     std::unique_ptr<Run> run_;
+};
+
+/// Runs over the same files, one after the other. The first one begins at once. Safe to use from several threads.
+class FileRuns {
+  public:
+    FileRuns(AskedFiles files, const Asked& asked);
+    /// The run that nobody has taken, or a new one. Throws as Files does.
+    std::shared_ptr<Files> take();
+    /// The run of all who ask here, which is taken when the first one asks.
+    std::shared_ptr<Files> shared();
+    /// The run that was taken last; null before.
+    std::shared_ptr<Files> latest() const;
+    /// Number of inputs: lists them all. The list of a set may be long, so it asks whether to stop.
+    std::uint64_t count(const std::function<bool()>& stopped) const;
+
+  private:
+    const AskedFiles files_;
+    const Asked asked_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<Files> waiting_, shared_, latest_;
 };
 
 }  // namespace gpuhist::python

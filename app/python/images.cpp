@@ -1,5 +1,8 @@
 #include "images.hpp"
 
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include "fork.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/frequency_table.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/companions.hpp"
 #include "run/weights.hpp"
 
@@ -63,29 +67,29 @@ Engines& Engines::all() {
     return *engines;
 }
 
-Engines::Lease::Lease(Engines& engines, std::string name, int gpu)
-    : engines_(engines), name_(name == "auto" ? "cpu" : std::move(name)), gpu_(gpu) {
+Engines::Lease::Lease(Engines& engines, const Asked& asked)
+    : engines_(engines), name_(asked.engine == "auto" ? "cpu" : asked.engine) {
+    (name_ == "cpu" ? options_.threads : options_.gpu) = name_ == "cpu" ? asked.threads : asked.gpu;
     if (name_ == "cuda") check_cuda_process();
     {
         const std::lock_guard lock(engines_.mutex_);
         auto& idle = engines_.idle_;
-        const auto found = std::find_if(idle.begin(), idle.end(),
-                                        [&](const Idle& one) { return one.name == name_ && one.gpu == gpu_; });
+        const auto found = std::find_if(idle.begin(), idle.end(), [&](const Idle& one) {
+            return one.name == name_ && one.options.gpu == options_.gpu && one.options.threads == options_.threads;
+        });
         if (found != idle.end()) {
             engine_ = std::move(found->engine);
             idle.erase(found);
             return;
         }
     }
-    EngineOptions options;
-    options.gpu = gpu_;
-    engine_ = make_engine(name_, options);
+    engine_ = make_engine(name_, options_);
 }
 
 Engines::Lease::~Lease() {
     if (!keep_) return;
     const std::lock_guard lock(engines_.mutex_);
-    engines_.idle_.push_back({std::move(name_), gpu_, std::move(engine_)});
+    engines_.idle_.push_back({std::move(name_), options_, std::move(engine_)});
 }
 
 void Engines::forget_threads() {
@@ -151,16 +155,15 @@ void name(Analysis& analysis, const ImageView& image, const Asked& asked, const 
 
 }  // namespace
 
-std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture) {
+namespace {
+
+/// Measurement of an image whose analysis is complete.
+std::shared_ptr<Measurement> measurement_of(Analysis analysis, std::vector<FrequencyTable> values,
+                                            const ImageView& image, const Asked& asked, const Picture* picture) {
     auto result = std::make_shared<Measurement>();
-    const AnalysisRequest request = asked.request(image.depth, picture);
-    const Work work;
-    Engines::Lease engine(Engines::all(), asked.engine, asked.gpu);
-    (*engine).analyze(image, request, result->analysis);
-    engine.keep();
+    result->analysis = std::move(analysis);
     name(result->analysis, image, asked, picture);
-    if ((asked.detail == AskedDetail::values || asked.robust) && traits_of(image.depth).counting == Counting::bins)
-        result->values = count_frequencies(image, nullptr, request, image.samples);
+    result->values = std::move(values);
     result->info = info_of(image, picture);
     result->info.white = result->analysis.white;
     result->percentiles = asked.percentiles;
@@ -170,6 +173,88 @@ std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked,
     return result;
 }
 
+bool needs_values(const Asked& asked, Depth depth) {
+    return (asked.detail == AskedDetail::values || asked.robust) && traits_of(depth).counting == Counting::bins;
+}
+
+std::shared_ptr<Measurement> measure_on(Engine& engine, const ImageView& image, const Asked& asked,
+                                        const Picture* picture) {
+    const AnalysisRequest request = asked.request(image.depth, picture);
+    Analysis analysis;
+    engine.analyze(image, request, analysis);
+    std::vector<FrequencyTable> values;
+    if (needs_values(asked, image.depth)) values = count_frequencies(image, nullptr, request, image.samples);
+    return measurement_of(std::move(analysis), std::move(values), image, asked, picture);
+}
+
+}  // namespace
+
+std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture) {
+    const Work work;
+    Engines::Lease engine(Engines::all(), asked);
+    auto result = measure_on(*engine, image, asked, picture);
+    engine.keep();
+    return result;
+}
+
+std::vector<std::shared_ptr<Measurement>> measure_batch(const ImageView& first, std::int64_t images,
+                                                        std::int64_t image_bytes, std::int64_t mask_bytes,
+                                                        const Asked& asked) {
+    constexpr std::int64_t most_pixels_alone = std::int64_t{1} << 20;  // larger images keep all threads busy
+    std::vector<std::shared_ptr<Measurement>> results(static_cast<std::size_t>(images));
+    const auto measure_one = [&](Engine& engine, std::size_t place) {
+        ImageView image = first;
+        const auto index = static_cast<std::int64_t>(place);
+        image.data = static_cast<const unsigned char*>(first.data) + index * image_bytes;
+        if (first.mask) image.mask = first.mask + index * mask_bytes;
+        results[place] = measure_on(engine, image, asked, nullptr);
+    };
+    const Work work;
+    if (asked.engine == "cuda" || images == 1 || first.pixels() > most_pixels_alone) {
+        Engines::Lease engine(Engines::all(), asked);
+        for (std::size_t i = 0; i < results.size(); ++i) measure_one(*engine, i);
+        engine.keep();
+        return results;
+    }
+    Asked alone = asked;
+    alone.threads = 1;
+    tbb::task_arena arena(asked.threads > 0 ? asked.threads : available_threads());
+    arena.execute([&] {
+        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, results.size()),
+                          [&](const tbb::blocked_range<std::size_t>& part) {
+                              Engines::Lease engine(Engines::all(), alone);
+                              for (std::size_t i = part.begin(); i < part.end(); ++i) measure_one(*engine, i);
+                              engine.keep();
+                          });
+    });
+    return results;
+}
+
+StripMeasurement::StripMeasurement(const ImageView& image, const Asked& asked)
+    : image_(image), asked_(asked), request_(asked.request(image.depth)) {
+    if (needs_values(asked, image.depth))
+        throw InvalidArgument("an f32 image in chunks has neither robust numbers nor detail=\"values\"");
+    if (!asked.measures.of_pixels().empty())
+        throw InvalidArgument("measures: an image in chunks has none of those that read neighbors or colors");
+    const Work work;
+    engine_ = make_engine(asked.engine == "auto" ? "cpu" : asked.engine, {asked.threads, asked.gpu});
+    strips_ = engine_->analyze_strips(image_, request_, analysis_);
+}
+
+void StripMeasurement::take(const ImageView& strip) {
+    const Work work;
+    strips_->take(strip);
+}
+
+bool StripMeasurement::end_pass() {
+    const Work work;
+    return strips_->end_pass();
+}
+
+std::shared_ptr<Measurement> StripMeasurement::result() {
+    return measurement_of(std::move(analysis_), {}, image_, asked_, nullptr);
+}
+
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
                const Asked& asked) {
     Normalization mode = normalization;
@@ -177,7 +262,7 @@ void normalize(const ImageView& image, const MutableImageView& output, const Nor
     const AnalysisRequest request = asked.request(image.depth);
     Analysis analysis;
     const Work work;
-    Engines::Lease lease(Engines::all(), asked.engine, asked.gpu);
+    Engines::Lease lease(Engines::all(), asked);
     (*lease).normalize(image, request, mode, output, analysis);
     lease.keep();
 }
@@ -198,12 +283,29 @@ std::shared_ptr<Measurement> Regions::measurement(std::size_t place) const {
     return result;
 }
 
+void Regions::for_each_row(std::size_t place, const std::function<void(const ColumnRow&)>& read) const {
+    const Region& region = found.at(place);
+    const auto measured = measurement(place);
+    const std::string name = std::to_string(region.label);
+    for (const Row& row : measured->rows) {
+        ColumnRow columns = measured->columns(row);
+        columns.region = name;
+        columns.x = region.x;
+        columns.y = region.y;
+        columns.area = region.area;
+        columns.centroid_x = region.centroid_x;
+        columns.centroid_y = region.centroid_y;
+        read(columns);
+    }
+}
+
 Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
                         const Picture* picture) {
     Regions regions{{}, info_of(image, picture), asked.percentiles, asked.statistics().clip_sigma, asked.histogram};
     RegionOptions options;
     if (asked.robust) options.count_values = image.samples;
     options.label_zero = label_zero;
+    options.threads = asked.threads;
     const Work work;
     regions.found = analyze_regions(image, labels, asked.request(image.depth, picture), options);
     for (Region& region : regions.found) name(region.analysis, image, asked, picture);

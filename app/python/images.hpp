@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,7 @@ struct Asked : app::ImageRequest {
     AskedDetail detail = AskedDetail::full;
     std::string engine = "auto";
     int gpu = 0;
+    int threads = 0;  ///< 0: as many as the process may run on
 
     /// Request for an engine; `picture` is that of the image, where there is one, and says what its file does. Throws
     /// InvalidArgument for bins, and values that stand for no data, that a depth does not have, and for alpha that is
@@ -39,13 +41,13 @@ struct Asked : app::ImageRequest {
 /// Throws CudaError in a process that was forked from one that used CUDA, which cannot go on there.
 void check_cuda_process();
 
-/// Engines that nobody uses at present, by name and GPU. Safe to use from several threads.
+/// Engines that nobody uses at present, by name, GPU and number of threads. Safe to use from several threads.
 class Engines {
   public:
     /// Engine that is the holder's until this goes out of scope; with an error it is not used again.
     class Lease {
       public:
-        Lease(Engines& engines, std::string name, int gpu);
+        Lease(Engines& engines, const Asked& asked);
         ~Lease();
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
@@ -56,7 +58,7 @@ class Engines {
       private:
         Engines& engines_;
         std::string name_;
-        int gpu_;
+        EngineOptions options_;
         std::unique_ptr<Engine> engine_;
         bool keep_ = false;
     };
@@ -69,7 +71,7 @@ class Engines {
   private:
     struct Idle {
         std::string name;
-        int gpu;
+        EngineOptions options;
         std::unique_ptr<Engine> engine;
     };
     std::mutex mutex_;
@@ -98,6 +100,33 @@ struct Picture {
 
 /// Measures an image in host memory, of a picture where there is one.
 std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture);
+/// Measures images of one size in host memory: the first one, and those that follow it, with their masks, at these
+/// distances in bytes. Small images share the threads, one each.
+std::vector<std::shared_ptr<Measurement>> measure_batch(const ImageView& first, std::int64_t images,
+                                                        std::int64_t image_bytes, std::int64_t mask_bytes,
+                                                        const Asked& asked);
+
+/// Measurement of an image that comes in strips of its rows, from the top to the bottom, once or more.
+class StripMeasurement {
+  public:
+    /// `image` has the size of the whole image, and a mask if strips have masks; its data are not read. Throws
+    /// InvalidArgument for requests that need the whole image.
+    StripMeasurement(const ImageView& image, const Asked& asked);
+    void take(const ImageView& strip);
+    /// Ends a pass. Returns true if all strips must come once more.
+    bool end_pass();
+    /// The measurement, once no more passes are needed.
+    std::shared_ptr<Measurement> result();
+
+  private:
+    const ImageView image_;
+    const Asked asked_;
+    AnalysisRequest request_;
+    std::unique_ptr<Engine> engine_;
+    Analysis analysis_;
+    std::unique_ptr<StripAnalysis> strips_;
+};
+
 /// Writes the normalized copy of an image in host memory; of `asked` the valid samples, and the engine.
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
                const Asked& asked);
@@ -112,6 +141,8 @@ struct Regions {
 
     /// Measurement of a region; its sides are those of its box.
     std::shared_ptr<Measurement> measurement(std::size_t place) const;
+    /// Calls read(row) with the row of each channel of a region.
+    void for_each_row(std::size_t place, const std::function<void(const ColumnRow&)>& read) const;
 };
 
 std::string packed(const Regions& regions);

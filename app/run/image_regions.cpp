@@ -29,6 +29,8 @@ class Measurer::Regions {
     static constexpr std::size_t most_at_once = 32;     ///< rectangles whose results are held
     static constexpr std::size_t most_formatted = 256;  ///< regions whose rows are formatted at once
 
+    /// Gives the analysis of a region the names and the white of the file.
+    void name(Analysis& analysis) const;
     /// Rows of a region. Safe to call from several threads.
     Formatted rows_of(const io::RegionInfo& region, Analysis& analysis,
                       const std::vector<FrequencyTable>& values) const;
@@ -52,10 +54,14 @@ class Measurer::Regions {
     std::uint64_t pooled_bytes_ = 0;
 };
 
-Formatted Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis,
-                                     const std::vector<FrequencyTable>& values) const {
+void Measurer::Regions::name(Analysis& analysis) const {
     name_channels(analysis, image_.file.samples, image_.file.bands);
     analysis.white = options_.white.value_or(image_.file.white);
+}
+
+Formatted Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis,
+                                     const std::vector<FrequencyTable>& values) const {
+    name(analysis);
     const std::vector<Statistics> rows = statistics(analysis, options_.statistics(), values);
     return measurer_.sinks_.format(io::record_of(about_, region, rows));
 }
@@ -99,6 +105,13 @@ void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::v
 }
 
 void Measurer::Regions::add_labels(std::vector<Region>& regions) {
+    if (measurer_.kept_) {
+        for (Region& region : regions) {
+            name(region.analysis);
+            image_.outcome->labeled.push_back(std::move(region));
+        }
+        return;
+    }
     for (std::size_t first = 0; first < regions.size(); first += most_formatted) {
         std::vector<Formatted> rows(std::min(most_formatted, regions.size() - first));
         const auto work = [&](std::size_t i) {

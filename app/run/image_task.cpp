@@ -11,6 +11,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/plot.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/image_batch.hpp"
 #include "run/image_strips.hpp"
 #include "run/remarks.hpp"

@@ -68,8 +68,8 @@ class Measurer {
     void keep_values(std::shared_ptr<io::FrequencyFile> values) { values_ = std::move(values); }
     /// Images are added up from now on, by groups too if these are wanted.
     void sum_images() { summed_ = true; }
-    /// Outcomes have the analysis of their image from now on, of f32 as `detail` says; `values`: with the counts of
-    /// its values.
+    /// Outcomes have the analysis of their image from now on, of f32 as `detail` says, and those of its labels, in
+    /// place of rows; `values`: with the counts of its values.
     void keep_analyses(Detail detail, bool values) {
         kept_ = true;
         detail_ = detail;

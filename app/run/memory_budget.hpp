@@ -75,7 +75,4 @@ class MemoryBudget {
     int growing_ = 0;
 };
 
-/// Memory that the process may use: the machine's, or what its control group allows.
-std::uint64_t available_memory();
-
 }  // namespace gpuhist::app

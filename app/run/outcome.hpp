@@ -12,6 +12,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
+#include "gpuhist/regions.hpp"
 #include "run/inputs.hpp"
 #include "run/region_rows.hpp"
 #include "run/sinks.hpp"
@@ -60,6 +61,7 @@ struct Outcome {
     io::ImageResult result;
     Analysis analysis;                   ///< where analyses are kept
     std::vector<FrequencyTable> values;  ///< f32: with it, where values are
+    std::vector<Region> labeled;         ///< with it: the regions of its label image
     Formatted formatted;                 ///< the result
     RegionRows regions;                  ///< and behind it its regions
     std::string table;                   ///< of the result, for standard output

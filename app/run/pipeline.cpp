@@ -26,6 +26,7 @@
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/lut_file.hpp"
 #include "gpuhist/io/policy.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/dry_run.hpp"
 #include "run/image_task.hpp"
 #include "run/input_stream.hpp"
@@ -104,8 +105,7 @@ void keep_standard_input() {
 }
 
 int threads_of(const Options& options) {
-    return options.engine_options.threads > 0 ? options.engine_options.threads
-                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return options.engine_options.threads > 0 ? options.engine_options.threads : available_threads();
 }
 
 /// Reason why a run ends before its inputs do.
@@ -578,8 +578,7 @@ int run(const Options& given, RunSummary* summary, const EngineFactory& make, co
         for (const GpuInfo& gpu : gpus()) options.gpus.push_back(gpu.index);
     options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
     // More threads than processors would be complained about by the library that makes them.
-    if (const int threads = options.engine_options.threads; threads > 0)
-        cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
+    cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_of(options)));
     Console console(options.quiet);
     const auto unwritten = [&console](const std::string& name) { console.note(unwritten_text(name)); };
     options.inputs.unwritten = options.decode.unwritten = unwritten;

@@ -15,16 +15,12 @@
 #include "cpu/weights.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/resources.hpp"
 #include "plan/executor.hpp"
 #include "plan/finish.hpp"
 
 namespace gpuhist::cpu {
 namespace {
-
-/// Number of threads that the process may run on.
-int allowed_threads() {
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 /// Strips of an image, counted by an analyzer of their own: an analyzer that was not completed cannot be used for
 /// another image.
@@ -142,13 +138,13 @@ std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options, cons
 }
 
 int threads_of(const EngineOptions& options) {
+    if (options.threads == 0) return available_threads();
     // More threads than processors would only wait for each other.
-    const int allowed = allowed_threads();
-    return options.threads > 0 ? std::min(options.threads, allowed) : allowed;
+    return std::min(options.threads, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 }
 
 EngineInfo info() {
-    const int threads = allowed_threads();
+    const int threads = available_threads();
     return {"cpu", true, std::to_string(threads) + (threads == 1 ? " thread" : " threads")};
 }
 

@@ -35,6 +35,10 @@ def test_images_are_seen_where_they_lie():
     assert (last.width, last.height, last.channels) == (30, 20, 3)
     batch = _arrays.image_of(OnGpu((7, 20, 30, 3), "<u2"), batch=True)
     assert (batch.images, batch.image_bytes, batch.depth) == (7, 20 * 30 * 3 * 2, "u16")
+    last = _arrays.image_of(np.zeros((7, 20, 30, 3), np.uint16).transpose(0, 3, 1, 2), "NCHW", batch=True)
+    assert (last.images, last.width, last.height, last.channels, last.image_bytes) == (7, 30, 20, 3, 20 * 30 * 3 * 2)
+    gray = _arrays.image_of(np.zeros((7, 20, 30), np.uint8), "NHW", batch=True)
+    assert (gray.images, gray.width, gray.height, gray.channels) == (7, 30, 20, 1)
     assert _arrays.image_of(OnGpu((20, 1), strides=(40, 7))).width == 1  # a column's pixels have no distance
 
 
@@ -52,7 +56,7 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30), ">u2"), {}, "byte order"),
         (OnGpu((20, 30), "<f4", strides=(122, 4)), {}, "multiples"),
         (OnGpu((20, 30), mask=object()), {}, "masked"),
-        (OnGpu((2, 20, 30, 3)), {}, "one by one"),
+        (OnGpu((2, 20, 30, 3)), {}, "measure_batch"),
         (OnGpu((20, 30)), {"engine": "cpu"}, "engine cpu"),
         (OnGpu((20, 30)), {"mask": np.ones((20, 30), bool)}, "mask: on the host, but the image is on GPU 0"),
         (OnGpu((20, 30)), {"mask": OnGpu((20, 30), gpu=1)}, "mask: on GPU 1, but the image is on GPU 0"),

@@ -12,14 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def mypy(request, tmp_path_factory):
-    """The check of types, which is long: it runs beside the tests before it."""
+def checkers(request, tmp_path_factory):
+    """The checks of types, which are long: they run beside the tests before them."""
     modules = [item.module for item in request.session.items if item.module.__name__ == "types_test"]
-    running = modules[0].start_mypy(tmp_path_factory.mktemp("types")) if modules else None
+    running = modules[0].start_checkers(tmp_path_factory.mktemp("types")) if modules else {}
     yield running
-    if running is not None:
-        running.kill()
-        running.wait()
+    for one in running.values():
+        one.kill()
+        one.wait()
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,8 @@ def command():
 
     def run(*words: object, check: bool = True) -> str:
         done = subprocess.run(
-            [sys.executable, "-m", "gpuhist", *map(str, words)], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "gpuhist", *map(str, words)], capture_output=True, text=True, errors="surrogateescape",
+            check=False,
         )
         assert done.returncode == 0 or (not check and done.returncode == 1), done.stderr
         return done.stdout

@@ -392,3 +392,87 @@ def test_a_fork_raises():
     gh.measure(torch.zeros(4, 4, dtype=torch.uint8, device="cuda"))
     with multiprocessing.get_context("fork").Pool(1) as pool, pytest.raises(gh.CudaError, match="spawn"):
         pool.apply(gh.measure, (np.zeros((4, 4), np.uint8),), {"engine": "cuda"})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_batches(rng, dtype):
+    images = rng.normal(60, 30, (5, 40, 50, 3)).clip(0, 127).astype(dtype)
+    masks = rng.integers(0, 2, (5, 40, 50), np.uint8)
+    there, over = torch.from_numpy(images).cuda(), torch.from_numpy(masks).cuda()
+
+    def same(found, expected):
+        assert [one.to_dict() for one in found] == [one.to_dict() for one in expected]
+
+    same(gh.measure_batch(there), gh.measure_batch(images))
+    same(gh.measure_batch(there[1:4]), gh.measure_batch(images[1:4]))
+    same(gh.measure_batch(there, mask=over, valid=(5, 100)), gh.measure_batch(images, mask=masks, valid=(5, 100)))
+    same(gh.measure_batch(there[..., 0].contiguous()), gh.measure_batch(images[..., 0]))
+    last = there.permute(0, 3, 1, 2)  # channels_last
+    same(gh.measure_batch(last, layout="NCHW"), gh.measure_batch(images))
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
+        same(gh.measure_batch(there), gh.measure_batch(images))
+    same(gh.measure_batch(images, engine="cuda"), gh.measure_batch(images))
+    with pytest.raises(ValueError, match="permute"):
+        gh.measure_batch(last.contiguous(), layout="NCHW")
+    with pytest.raises(ValueError, match="engine cpu"):
+        gh.measure_batch(there, engine="cpu")
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16"])
+@pytest.mark.parametrize("mode", ["minmax", "equalize", "zscore"])
+@pytest.mark.parametrize("channels", ["joint", "separate"])
+def test_tables_of_a_series(rng, library, dtype, mode, channels):
+    cupy = pytest.importorskip("cupy") if library == "cupy" else None
+    images = rng.normal(60, 20, (3, 40, 50, 3)).clip(1, 126).astype(dtype)
+    lut = gh.Lut.fit(gh.measure_batch(images), mode, channels=channels)
+
+    def to_gpu(array):
+        return cupy.asarray(array) if cupy else torch.from_numpy(array).cuda()
+
+    def to_host(array):
+        return array.get() if cupy else array.cpu().numpy()
+
+    image = images[1]
+    there, expected = to_gpu(image), lut.apply(image)
+    found = lut.apply(there)
+    assert type(found) is type(there) and np.array_equal(to_host(found), expected)
+    planes = lut.apply(there.transpose(2, 0, 1) if cupy else there.permute(2, 0, 1), layout="CHW")
+    assert np.array_equal(to_host(planes), np.moveaxis(expected, -1, 0))
+    assert np.array_equal(to_host(lut.apply(to_gpu(image[..., ::-1].copy()), order="BGR")), expected[..., ::-1])
+    out = to_gpu(np.zeros_like(expected))
+    assert lut.apply(there, out=out) is out and np.array_equal(to_host(out), expected)
+    alpha = np.concatenate([image, image[..., :1]], -1)
+    if mode != "zscore":
+        assert np.array_equal(to_host(lut.apply(to_gpu(alpha))), lut.apply(alpha))
+    gray = gh.Lut.fit(gh.measure_batch(images[..., 0].copy()), mode)
+    assert np.array_equal(to_host(gray.apply(to_gpu(image[..., 0].copy()))), gray.apply(image[..., 0]))
+    with pytest.raises(ValueError, match="rules"):
+        lut.apply(there, valid=(0, 100))
+
+
+def test_tables_that_need_the_host(rng):
+    image = rng.normal(60, 20, (20, 30)).astype(np.float32)
+    lut = gh.Lut.fit([gh.measure(image)])
+    with pytest.raises(ValueError, match="copy the array to the host"):
+        lut.apply(torch.from_numpy(image).cuda())
+
+
+def test_a_loader_with_workers(rng):
+    """Workers of a DataLoader that are forks measure on the CPU; the main process measures the batches on the GPU."""
+    images = rng.integers(0, 256, (40, 12, 10, 3), np.uint8)
+
+    class Measured(torch.utils.data.Dataset):
+        def __len__(self):
+            return len(images)
+
+        def __getitem__(self, place):
+            return images[place], gh.measure(images[place]).red.mean
+
+    total = gh.Summary()
+    for batch, means in torch.utils.data.DataLoader(Measured(), batch_size=16, num_workers=2):
+        results = gh.measure_batch(batch.cuda())
+        assert [one.red.mean for one in results] == means.tolist()
+        total += gh.Summary(results)
+    assert np.allclose(total.mean_std()[0], images.reshape(-1, 3).mean(0) / 255, rtol=1e-12)

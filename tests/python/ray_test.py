@@ -19,6 +19,7 @@ from ray import cluster_utils
 
 import gpuhist as gh
 import gpuhist.ray
+from gpuhist import shards
 
 SHARDS = 6
 
@@ -134,15 +135,15 @@ def test_a_worker_that_is_killed_loses_nothing(work, cluster):
     assert (work / "faults/worker-done").exists()
     expect_whole(work, "worker")
     measure("cleared")  # by the tasks that come after
-    assert list((work / "tmp").glob("gpuhist-ray-*")) == []
+    assert list((work / "tmp").glob("gpuhist-shard-*")) == []
 
 
 def test_two_attempts_at_a_part_at_once_make_the_same(work, cluster):
     arguments = ["--group-by", "dir"]
-    index = gpuhist.ray.Index.read("m.jsonl")
-    task = ray.remote(gpuhist.ray._measure_shard).options(num_cpus=1)
+    index = shards.Index.read("m.jsonl")
+    task = ray.remote(shards.measure_shard).options(num_cpus=1)
     measured = [
-        task.remote(str(work / "m.jsonl"), index, str(work / "twice/parts"), shard, SHARDS, arguments, str(work), 1 << 30)
+        task.remote("m.jsonl", work / "twice/parts", shard, SHARDS, arguments=arguments, folder=work, index=index)
         for shard in range(1, SHARDS + 1)
         for _ in range(2)
     ]
@@ -154,11 +155,11 @@ def test_two_attempts_at_a_part_at_once_make_the_same(work, cluster):
     # Parts are joined by tasks, two at a time, where there are many.
     ray.get(
         [
-            ray.remote(gpuhist.ray._join).remote(str(work / "twice/parts"), SHARDS, str(work / "twice/3"), number, 3)
+            ray.remote(shards.join).remote(work / "twice/parts", SHARDS, work / "twice/3", number, 3)
             for number in (1, 2, 3)
         ]
     )
-    ray.get(ray.remote(gpuhist.ray._merge).remote(str(work / "twice/3"), 3, str(work / "merged")))
+    ray.get(ray.remote(shards.merge).remote(work / "twice/3", 3, work / "merged"))
     expect_whole(work, "merged")
 
 
@@ -205,7 +206,7 @@ def test_a_merge_that_refuses_makes_no_result_of_earlier_ones(tmp_path):
             assert subprocess.run(command, cwd=tmp_path, stderr=subprocess.DEVNULL).returncode == 1
             assert (tmp_path / "out/errors.csv").exists()
         with pytest.raises(gpuhist.ray.ShardFailed, match="missing or damaged: .*no part-K-of-N.json"):
-            gpuhist.ray._command(["merge", "-q", "-o", "out", "parts"], str(tmp_path), tmp_path / "out/errors.csv")
+            shards._command(["merge", "-q", "-o", "out", "parts"], str(tmp_path), tmp_path / "out/errors.csv")
 
 
 def test_the_shell_measures_too(work, cluster):

@@ -27,13 +27,15 @@ from ._errors import (
 )
 from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
-from ._measure import histogram, measure, measure_many, table
+from ._lut import Lut
+from ._measure import histogram, measure, measure_batch
 from ._native import Statistics
 from ._normalize import normalize
 from ._parquet import to_parquet
 from ._read import read, write
 from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
+from ._sets import Batches, Results, batches, measure_many, table
 from ._summary import Summary
 
 if _TYPE_CHECKING:
@@ -42,6 +44,7 @@ if _TYPE_CHECKING:
 __version__: str = _native.version
 __all__ = [
     "Analyzer",
+    "Batches",
     "Box",
     "CudaError",
     "EngineUnavailable",
@@ -50,6 +53,7 @@ __all__ = [
     "Histogram",
     "InvalidArgument",
     "IoError",
+    "Lut",
     "MissingError",
     "NotPermittedError",
     "OutOfMemory",
@@ -58,13 +62,16 @@ __all__ = [
     "RegionAnalyzer",
     "Regions",
     "Result",
+    "Results",
     "Statistics",
     "Summary",
     "UnsupportedDepth",
+    "batches",
     "engines",
     "flags",
     "histogram",
     "measure",
+    "measure_batch",
     "measure_many",
     "normalize",
     "read",

@@ -7,7 +7,8 @@ order. An array on a GPU is never copied.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 from . import _native
 from ._errors import InvalidArgument, require_word
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from ._pixels import Pixels
 
 Layout = Literal["HWC", "CHW", "HW"]
-LayoutOfBatch = Literal[Layout, "NHWC"]
+BatchLayout = Literal["NHWC", "NCHW", "NHW"]
+AnyLayout = Literal[Layout, BatchLayout]
 Order = Literal["RGB", "BGR"]
 TYPES = {depth: name for depth, name, *_ in _native.depths()}
 _BYTES = {depth: size for depth, _, size, _ in _native.depths()}
@@ -77,7 +79,7 @@ def is_array(image: object) -> bool:
 def pixels_in(image: object) -> Pixels | None:
     """The array of read(); None if it is another one."""
     module = sys.modules.get("gpuhist._pixels")
-    return image if module is not None and isinstance(image, module.Pixels) else None
+    return cast("Pixels", image) if module is not None and isinstance(image, module.Pixels) else None
 
 
 def library_of(array: object) -> str:
@@ -241,6 +243,68 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Array:
     return Array(int(array.__array_interface__["data"][0]), array.shape, strides, array.dtype.name, None, array)
 
 
+def unwrapped(image: Any, layout: str | None) -> tuple[Any, str | None]:
+    """The array in an xarray.DataArray, whose dimensions say the layout; any other object as it is."""
+    if library_of(image) != "xarray" or not hasattr(image, "dims"):
+        return image, layout
+    if layout is None and len(image.dims) == 3:
+        at = [place for place, name in enumerate(image.dims) if str(name).lower() in _CHANNEL_DIMENSIONS]
+        layout = "CHW" if at == [0] else "HWC" if at == [2] else None
+    return image.data, layout
+
+
+_CHANNEL_DIMENSIONS = ("band", "bands", "channel", "channels", "c", "rgb", "color", "wavelength")
+_HWC_LIBRARIES = ("PIL", "gpuhist")
+_warned: set[str] = set()
+
+
+def _warn_of_layout(shape: tuple[int, ...]) -> None:
+    if "layout" not in _warned:
+        _warned.add("layout")
+        warnings.warn(
+            f"shape {shape}: both the first and the last axis may be channels; the last one is taken. Give layout="
+            f'"HWC" or "CHW"',
+            stacklevel=_outside(),
+        )
+
+
+def _outside() -> int:
+    """Level of the caller of the package, for warnings."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gpuhist":
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    return level
+
+
+def batch_of(
+    images: Any,
+    layout: str | None,
+    order: str,
+    stream: object = None,
+    depths: tuple[str, ...] = DEVICE_DEPTHS,
+) -> Image:
+    """Images of one size in an array, N x H x W x C, N x C x H x W or N x H x W."""
+    if layout is not None:
+        require_word("layout", layout, BatchLayout)
+    images, _ = unwrapped(images, None)
+    if not hasattr(images, "shape") or not (hasattr(images, "transpose") or hasattr(images, "permute")):
+        images = array_of(images, stream).owner
+    axes = len(images.shape)
+    layout = layout or {3: "NHW", 4: "NHWC"}.get(axes, "NHWC")
+    if axes != len(layout):
+        raise InvalidArgument(
+            f"shape {tuple(images.shape)}: images of one size have the axes N, height and width, or these and channels"
+        )
+    if layout == "NHWC" and images.shape[3] > 4:
+        wanted = '"NCHW"' if images.shape[1] <= 4 else "None, one by one with layout=\"HWC\""
+        raise InvalidArgument(f"shape {tuple(images.shape)}: the last axis must have 1 to 4 channels: give layout={wanted}")
+    if layout == "NHW":
+        images = images[..., None]
+    elif layout == "NCHW":
+        images = images.permute(0, 2, 3, 1) if hasattr(images, "permute") else images.transpose(0, 2, 3, 1)
+    return image_of(images, "NHWC", order, stream=stream, batch=True, depths=depths)
+
+
 def array_of(image: Any, stream: object = None) -> Array:
     """The array in an object. An array on a GPU is not copied."""
     kind = getattr(image, "__dlpack_device__", None)
@@ -276,25 +340,30 @@ def image_of(
     batch: bool = False,
     depths: tuple[str, ...] = DEVICE_DEPTHS,
 ) -> Image:
-    """The image in an array. On a GPU it must have one of the depths. A batch may have N images of H x W x C."""
+    """The image in an array. On a GPU it must have one of the depths. A batch may have N images."""
     if layout is not None:
-        require_word("layout", layout, LayoutOfBatch)
+        require_word("layout", layout, AnyLayout)
     require_word("order", order, Order)
+    image, layout = unwrapped(image, layout)
     array = array_of(image, stream)
     depth = DEPTHS.get(array.type)
     if depth is None:
         raise InvalidArgument(_refused(array.type))
     shape, strides = array.shape, array.strides
     given = shape
-    if layout == "NHWC" and not batch:
-        raise InvalidArgument("layout: NHWC is many images: measure them one by one, or enqueue them on an Analyzer")
+    if batch and layout in ("NCHW", "NHW"):
+        return batch_of(image, layout, order, stream, depths)
+    if layout in get_args(BatchLayout) and not batch:
+        raise InvalidArgument(f"layout: {layout} is many images, which measure_batch() takes, and Analyzer on a GPU")
     if layout is not None and len(shape) != len(layout):
         raise InvalidArgument(f"layout: {layout} has {len(layout)} axes, but the array has {len(shape)}: shape {shape}")
     if len(shape) not in ((2, 3, 4) if batch else (2, 3)):
         raise InvalidArgument(
             f"shape {shape}: an image has two axes, or three with its channels"
-            + ("; measure images one by one" if len(shape) == 4 else "")
+            + ("; measure_batch() takes many images, and so does Analyzer on a GPU" if len(shape) == 4 else "")
         )
+    if layout is None and len(shape) == 3 and {shape[0], shape[2]} <= {3, 4} and library_of(image) not in _HWC_LIBRARIES:
+        _warn_of_layout(shape)
     planar = layout == "CHW"
     flat = len(shape) == 2
     gray_alpha = _has_gray_alpha(image)

@@ -9,7 +9,7 @@ from . import _arrays, _native
 from ._errors import InvalidArgument
 from ._request import ApplyTo, Range, asked_of, normalization_of
 from ._result import Result
-from ._source import LABEL_TYPES, MASK_TYPES, plane_view, planes_over, row_bytes_of
+from ._source import labels_of_images, masked_images
 from ._validity import refuse_tag, rules_of
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class Analyzer:
         stream: Any = None,
     ) -> None:
         """Puts the analysis of an image, H x W x C, or of N images, N x H x W x C, on a stream, and returns at once.
+        Other axes need a layout, such as NCHW for images in channels_last.
 
         out is contiguous uint8 on the GPU and receives one result of layout.bytes per image. copy receives the
         normalized images, if the analyzer was made with normalize=. mask is H x W or N x H x W of bool or u8, and 0
@@ -99,7 +100,7 @@ class Analyzer:
         one of the images' library; it may be capturing.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
-        view, mask_bytes = _masked(found, mask, stream)
+        view, mask_bytes, _ = masked_images(found, mask, stream)
         memory = _results_in(out, self._layout.bytes * found.images, self._gpu)
         handle = _arrays.current_stream(found.array, stream)
         if self._normalization is None:
@@ -252,8 +253,8 @@ class RegionAnalyzer:
         the work. By default, stream is the current one of the images' library; it may be capturing.
         """
         found = _images_on(images, self._gpu, layout, order, stream, _arrays.ALL_DEPTHS)
-        view, mask_bytes = _masked(found, mask, stream)
-        over, labels_bytes = _labels_over(found, labels, stream)
+        view, mask_bytes, _ = masked_images(found, mask, stream)
+        over, labels_bytes = labels_of_images(found, labels, stream)
         self._native.enqueue(
             view,
             found.images,
@@ -291,31 +292,6 @@ def _images_on(
         at = _arrays.place_of(found.array.gpu)
         raise InvalidArgument(f"the images are on {at}, but the analyzer is for GPU {gpu}")
     return found
-
-
-def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View, int]:
-    """View of the first image with its mask, and the bytes from one mask to the next."""
-    if mask is None:
-        return found.view, 0
-    over, image_bytes = _over(found, mask, "mask", MASK_TYPES, stream)
-    return found.view.masked(over.pointer, row_bytes_of(over)), image_bytes
-
-
-def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_native.View, int]:
-    """View of the first label image, and the bytes from one to the next."""
-    over, image_bytes = _over(found, labels, "labels", LABEL_TYPES, stream)
-    return plane_view(over), image_bytes
-
-
-def _over(
-    found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
-) -> tuple[_arrays.Array, int]:
-    """Planes with one value per pixel, one plane per image, and the bytes from one to the next."""
-    pixels = (found.height, found.width)
-    wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
-    array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)
-    size = _arrays.bytes_of(_arrays.DEPTHS[array.type])
-    return array, array.strides[0] * size if found.images > 1 else 0
 
 
 def _on_host(out: Any) -> Any:

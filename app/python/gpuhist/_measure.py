@@ -1,26 +1,28 @@
-"""Measurements of images in memory, on a GPU and in files."""
+"""Measurement of an image in memory, on a GPU or in a file."""
 
 from __future__ import annotations
 
+import builtins
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Union
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from . import _native
-from ._arrays import Layout, Order, current_stream, pixels_in
-from ._errors import EngineUnavailable, InvalidArgument, IoError
-from ._request import Detail, Engine, OnDamaged, Range, asked_of, percents_of, refuse_cpu, sigma_of
+from . import _arrays, _native
+from ._arrays import BatchLayout, Layout, Order, current_stream, pixels_in
+from ._errors import InvalidArgument
+from ._request import Detail, Engine, OnDamaged, Range, asked_of, refuse_cpu
 from ._result import Histogram, Result
-from ._source import encoded, is_local, is_path, source_of, warn_of_pages
-from ._validity import rules_of
+from ._sets import Results, files_of
+from ._source import is_local, is_path, mask_in, masked_images, source_of, warn_of_pages
+from ._validity import Rules, refuse_tag, rules_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from typing_extensions import Unpack
 
     from ._native import Alpha
+    from ._options import ImageOptions
+    from ._request import Bins
     from ._validity import Nodata, Valid
-
-    Path = Union[str, os.PathLike[str]]
 
 
 def measure(
@@ -34,7 +36,7 @@ def measure(
     nodata_any: bool = False,
     alpha: Alpha = "row",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
@@ -44,6 +46,7 @@ def measure(
     clip_sigma: float = 3,
     engine: Engine = "auto",
     gpu: int = 0,
+    threads: int = 0,
     stream: Any = None,
     page: int | None = None,
     max_pixels: int | None = None,
@@ -57,11 +60,13 @@ def measure(
         of a numpy.ma array excludes pixels. Pillow images are gray or RGB, with or without alpha (modes L, LA, RGB,
         RGBA, I, I;16 and F). Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64; on a GPU u8, s8,
         u16, s16, f16 or f32. A host array is copied if its channels are in separate planes, or if it has gaps between
-        pixels, negative strides or a foreign byte order. An array on a GPU is never copied; its pixels must be
+        pixels, negative strides or a foreign byte order. Of a dask array, also in an xarray.DataArray, a row of chunks is
+        in memory at a time; f32 is computed two or three times. An array on a GPU is never copied; its pixels must be
         adjacent.
     layout
         Axes of an array: HW, HWC or CHW. Without a layout, an array is HW, or HWC with 1 to 4 channels; with a layout
-        it can have up to 64. 1 channel is gray, 3 are the colors, 4 are the colors and alpha; other numbers are bands
+        it can have up to 64. An xarray.DataArray whose first or last dimension is called band or channel needs no layout.
+        A warning, once, says which axis was taken if the first one could be channels too. 1 channel is gray, 3 are the colors, 4 are the colors and alpha; other numbers are bands
         c0, c1, ...
     order
         Order of the colors in an array: RGB or BGR.
@@ -89,7 +94,8 @@ def measure(
         floats.
     bins, range
         Bins and range of the histogram. f32 images are counted in these bins while they are measured; by default they
-        are 256 from the finite minimum to the finite maximum.
+        are 256 from the finite minimum to the finite maximum. bins can be edges in equal steps, such as those of
+        numpy.histogram_bin_edges; unlike there, a sample at the last edge is above the bins.
     percentile_columns
         Percentiles of Statistics, in percent. By default they are 1, 5, 25, 50, 75, 95 and 99.
     detail
@@ -108,6 +114,9 @@ def measure(
     engine, gpu
         auto uses the CPU for images on the host, and the GPU for arrays that are there. cuda uses GPU number gpu for
         images on the host too. Arrays on a GPU are always measured on their own GPU.
+    threads
+        Number of threads of the CPU. By default, the environment variable GPUHIST_THREADS says it. Without it, there is
+        one thread per processor that the process may use; a container may have a quota of them.
     stream
         Stream for an array on a GPU: of torch or CuPy, or its handle. By default it is the current stream of the
         array's library. The call waits for this stream only.
@@ -129,13 +138,17 @@ def measure(
         white = pixels.white
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
     )
     if is_local(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, but measure() takes one image: measure_many() takes directories")
     if is_local(image) and (mask is None or is_path(mask)):
         return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
-    source = source_of(image, layout, order, page, max_pixels, on_damaged, stream, rules=rules)
+    image, layout_of_dimensions = _arrays.unwrapped(image, layout)
+    if _arrays.library_of(image) == "dask" and hasattr(image, "chunks"):
+        refuse_tag(rules)
+        return Result(_measure_chunks(image, asked, layout_of_dimensions, order, mask, rules))
+    source = source_of(image, layout_of_dimensions, order, page, max_pixels, on_damaged, stream, rules=rules)
     if source.found is None or source.gpu is None:
         if stream is not None:
             raise InvalidArgument("stream: the image is on the host, where there are no streams")
@@ -151,88 +164,58 @@ def measure(
     return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
 
 
-def _measure_file(
-    path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str, mask: Any
-) -> Result:
-    files = _files([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged, mask=mask)
-    found = files.next()
-    assert found is not None, "an input has an outcome"
-    result = _result_of(found)
-    if result.error is not None:
-        raise result.error
-    warn_of_pages(result._measurement, page, 4)
-    return result
+def _measure_chunks(
+    image: Any, asked: _native.Asked, layout: str | None, order: str, mask: Any, rules: Rules
+) -> _native.Measurement:
+    """Measures a dask array, a row of its chunks at a time. They are computed once per pass."""
+    import numpy as np
+
+    if image.ndim not in (2, 3):
+        raise InvalidArgument(f"shape {image.shape}: an image has two axes, or three with its channels")
+    axis = 1 if layout == "CHW" else 0
+    height = image.shape[axis]
+    if mask is not None and tuple(mask.shape) != (pixels := image.shape[axis : axis + 2]):
+        raise InvalidArgument(f"mask: shape {tuple(mask.shape)}, but the image has {image.shape}: give shape {pixels}")
+    some = np.ones(1, np.uint8)
+    strips: _native.StripMeasurement | None = None
+    again, masked = True, False
+    while again:
+        top = 0
+        for rows in image.chunks[axis]:
+            part = (image[:, top : top + rows] if axis == 1 else image[top : top + rows]).compute()
+            source = source_of(part, layout, order, None, None, "error", rules=rules)
+            over = None if mask is None else np.asarray(mask[top : top + rows])
+            seen = source.masked(over)
+            top += rows
+            if strips is None:
+                view, masked = source.view.of_height(height), seen.owner is not None
+                strips = _native.StripMeasurement(
+                    view.masked(some.ctypes.data, view.width) if masked else view, asked
+                )
+            elif masked and seen.owner is None:
+                seen = source.masked(np.ones((rows, source.view.width), bool))
+            elif not masked and seen.owner is not None:
+                raise InvalidArgument("chunks: some are numpy.ma arrays, but not the first: give mask= instead")
+            strips.take(seen.view)
+        if strips is None:
+            raise InvalidArgument(f"shape {image.shape}: there are no pixels")
+        again = strips.end_pass()
+    assert strips is not None
+    return strips.result()
 
 
-def _files(
-    paths: list[Path],
-    asked: _native.Asked,
+def measure_batch(
+    images: Any,
     *,
-    recursive: bool = True,
-    follow_links: bool = False,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    pages: str | None = None,
-    page: int = 0,
-    max_pixels: int | None = None,
-    on_damaged: str = "error",
-    threads: int = 0,
-    memory: int = 0,
+    layout: BatchLayout | None = None,
+    order: Order = "RGB",
     mask: Any = None,
-) -> _native.Files:
-    if mask is not None and not is_path(mask):
-        raise InvalidArgument(f"mask: a {type(mask).__name__}, but masks of files must be an image file or a directory")
-    if pages not in (None, "all"):
-        raise InvalidArgument(f"pages: {pages!r} is neither None (the first page of each file) nor 'all'")
-    return _native.Files(
-        arguments=[encoded(path) for path in paths],
-        asked=asked,
-        recursive=recursive,
-        follow_links=follow_links,
-        include=[os.fsencode(one) for one in include],
-        exclude=[os.fsencode(one) for one in exclude],
-        every_page=pages == "all",
-        page=page,
-        max_pixels=max_pixels,
-        on_damaged=on_damaged,
-        threads=threads,
-        memory=memory,
-        masks=b"" if mask is None else encoded(mask),
-    )
-
-
-def _result_of(found: tuple[str, _native.Measurement | None, str, str, list[str]]) -> Result:
-    path, native, kind, message, _ = found
-    return Result(native, path, None if native is not None else IoError(message, kind, path))
-
-
-def _as_paths(paths: Path | Iterable[Path]) -> list[Path]:
-    listed = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
-    for path in listed:
-        if isinstance(path, (bytes, bytearray, memoryview)):
-            raise InvalidArgument("bytes are the content of a file, for measure(): os.fsdecode() makes a path of them")
-        if not is_path(path):
-            raise InvalidArgument(f"a {type(path).__name__} is not a path: measure() takes arrays, one by one")
-        if not is_local(path):
-            raise InvalidArgument(f"{path}: a URL: measure() takes URLs, one by one")
-    return listed
-
-
-def measure_many(
-    paths: Path | Iterable[Path],
-    *,
-    recursive: bool = True,
-    follow_links: bool = False,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    pages: Literal["all"] | None = None,
-    mask: str | os.PathLike[str] | None = None,
     nodata: Nodata | None = None,
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
@@ -243,124 +226,65 @@ def measure_many(
     engine: Engine = "auto",
     gpu: int = 0,
     threads: int = 0,
-    memory: int = 0,
-    max_pixels: int | None = None,
-    on_damaged: OnDamaged = "error",
-) -> Iterator[Result]:
-    """Measures the images in files and directories, as the command ``gpuhist`` does: on all cores, in bounded memory,
-    and a few images ahead of the caller. Results come in the order of the arguments; the files of a directory are in
-    byte order of their paths. A file that several arguments name is measured once.
+    stream: Any = None,
+) -> list[Result]:
+    """Measures images of one size, which are one array, on all threads. Returns one Result per image.
 
-    An input that cannot be measured gives a Result whose ``error`` is not None.
-
-    include, exclude
-        Globs for file names; with a slash, for paths below the directory.
-    pages
-        "all" gives one Result per page.
+    images
+        Array of the shape (images, height, width, channels) or (images, height, width), such as the batches of a loader
+        of torch. On a GPU, Analyzer measures such batches without waiting.
+    layout
+        Axes of the array: NHWC, NCHW or NHW. Without a layout, four axes are NHWC with 1 to 4 channels, and three are NHW.
     mask
-        Path of one mask for all images, or of a directory with one mask per image. A mask has the relative name of its
-        image, and any extension.
-    nodata
-        As in measure(). A value that the sample type of an image cannot hold matches nothing in that image.
-    threads
-        Number of threads; 0 means all cores.
-    memory
-        Bytes for images that are being measured; 0 means a quarter of the available memory.
+        Array of bool or integers with the shape (images, height, width): pixels where it is 0 are excluded.
 
-    Other arguments are as in measure(), and options have the names of the command's options. Raises EngineUnavailable,
-    CudaError or IoError if the run as a whole cannot continue.
+    Other arguments and exceptions are as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(
-        bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, rules=rules,
-    )
-    for name, available, description in _native.engines():
-        if name == engine and not available:
-            raise EngineUnavailable(description)
-    files = _files(
-        _as_paths(paths),
-        asked,
-        recursive=recursive,
-        follow_links=follow_links,
-        include=include,
-        exclude=exclude,
-        pages=pages,
-        max_pixels=max_pixels,
-        on_damaged=on_damaged,
-        threads=threads,
-        memory=memory,
-        mask=mask,
-    )
-    return _results(files)
+    refuse_tag(rules)
+
+    def asked(gpu: int) -> _native.Asked:
+        return asked_of(
+            bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
+            robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
+        )
+
+    asked(gpu)  # refuses wrong arguments, even if there are no images
+    if hasattr(images, "__len__") and len(images) == 0:
+        return []
+    found = _arrays.batch_of(images, layout, order, stream)
+    own = mask_in(images, None if getattr(images, "ndim", 4) == 3 else 1 if layout == "NCHW" else -1)
+    if own is not None:
+        import numpy as np
+
+        mask = own if mask is None else (np.asarray(mask) != 0) & own
+    view, mask_bytes, kept = masked_images(found, mask, stream)
+    if found.array.gpu is None:
+        if stream is not None:
+            raise InvalidArgument("stream: the images are on the host, where there are no streams")
+        measured = _native.measure_batch(view, found.images, found.image_bytes, mask_bytes, asked(gpu))
+        del kept
+        return [Result(one) for one in measured]
+    refuse_cpu(engine)
+    request, handle = asked(found.array.gpu), current_stream(found.array, stream)
+    return [
+        Result(_native.measure_on_stream(view.moved(i * found.image_bytes, i * mask_bytes), request, handle))
+        for i in builtins.range(found.images)
+    ]
 
 
-def _results(files: _native.Files) -> Iterator[Result]:
-    while (found := files.next()) is not None:
-        yield _result_of(found)
-
-
-def table(
-    paths: Path | Iterable[Path],
-    *,
-    percentile_columns: Sequence[float] | None = None,
-    robust: bool = False,
-    clip_sigma: float = 3,
-    **options: Any,
-) -> pa.Table:
-    """A pyarrow.Table of the images in files and directories, with one row per image and channel. It has the columns of
-    the command's stats.csv, and ``error``. An input that failed has one row, with only its path and, in ``error``, the
-    kind and the message. Options are those of measure_many().
-    """
-    import pyarrow as pa
-
-    kinds = {"text": pa.string(), "integer": pa.uint64(), "number": pa.float64()}
-    named = _native.columns(percents_of(percentile_columns), "stats", sigma_of(robust, clip_sigma))
-    schema = pa.schema(
-        [
-            *(pa.field(name, kinds[kind], metadata={"definition": text}) for name, kind, text in named),
-            pa.field("error", pa.string(), metadata={"definition": "Why the input could not be measured."}),
-        ]
-    )
-    path_at = [name for name, _, _ in named].index("path")
-    columns: list[list[Any]] = [[] for _ in schema]
-    batches = []
-
-    def flush() -> None:
-        batches.append(pa.record_batch(columns, schema=schema))
-        for column in columns:
-            column.clear()
-
-    numbers = [at for at, (_, kind, _) in enumerate(named) if kind == "number"]
-    for result in measure_many(
-        paths, percentile_columns=percentile_columns, robust=robust, clip_sigma=clip_sigma, **options
-    ):
-        if result._measurement is None:
-            failed: list[Any] = [None] * len(named)
-            failed[path_at] = _utf8(result.path)
-            rows = [[*failed, _utf8(f"{result.error.kind}: {result.error}")] if result.error else failed]
-        else:
-            rows = [[*row, None] for row in result._measurement.table()]
-            for row in rows:
-                row[path_at] = _utf8(row[path_at])
-                for at in numbers:  # sums may be integers that no double holds exactly
-                    row[at] = None if row[at] is None else float(row[at])
-        for row in rows:
-            for column, value in zip(columns, row):
-                column.append(value)
-        if len(columns[0]) >= 8192:
-            flush()
-    flush()
-    return pa.Table.from_batches(batches, schema)
-
-
-def _utf8(text: Any) -> str:
-    """Text in which U+FFFD replaces bytes that are not UTF-8, because Arrow's strings must be UTF-8."""
-    return os.fsencode(text).decode("utf-8", "replace")
+def _measure_file(
+    path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str, mask: Any
+) -> Result:
+    (result,) = Results(files_of([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged, mask=mask))
+    if result.error is not None:
+        raise result.error
+    warn_of_pages(result._measurement, page, 4)
+    return result
 
 
 def histogram(
-    image: Any, bins: int | str = 256, range: Range | None = None, **options: Any
+    image: Any, bins: Bins = 256, range: Range | None = None, **options: Unpack[ImageOptions]
 ) -> Histogram:
     """Histogram of one image in equal bins over [lower, upper). The bin of v is floor((v - lower) bins / (upper -
     lower)), exactly for integers, whose bounds must be whole numbers. Without a range, the bins cover the whole type;

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _arrays, _native
 from ._arrays import Layout, Order, library_of
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, require_word
 from ._request import ApplyTo, Engine, OnDamaged, asked_of, normalization_of, refuse_cpu
 from ._read import pixels_of
 from ._source import encoded, is_path, picture_of, source_of, warn_of_pages
@@ -41,6 +42,7 @@ def normalize(
     fill: float | None = None,
     engine: Engine = "auto",
     gpu: int = 0,
+    threads: int = 0,
     stream: Any = None,
     out: Any = None,
     page: int | None = None,
@@ -68,44 +70,79 @@ def normalize(
         lowest or the highest value of the type. Then NaN becomes fill too, and no sample that the table maps gets this
         value. In a copy of another depth, pixels with an excluded sample have alpha 0.
     out
-        Array for the copy. It may be the image itself if they have the same depth.
+        Array for the copy, with the axes of the image. It may be the image itself if they have the same depth. On the
+        host, it can have any strides and byte order.
 
     On a GPU, the copy is complete when the work on the stream is complete, as with any operation of its library. Other
     arguments and exceptions are as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    request = asked_of(engine=engine, gpu=gpu, rules=rules)
-    excludes = mask is not None or rules.nodata or rules.valid or request.alpha_excludes
-    if apply_to == "valid" and not excludes:
+    request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
+    check_apply_to(apply_to, mask, rules, request)
+    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
+
+    def write(found: _arrays.Image, seen: _native.View, target: _arrays.Image, rules: Rules) -> None:
+        if found.array.gpu is None:
+            request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
+            _native.normalize(seen, target.view, asked, request)
+        else:
+            refuse_cpu(engine)
+            _enqueue(found, seen, target, asked, rules, _arrays.current_stream(found.array, stream))
+
+    return copy_of(
+        image, asked.depth_of, write, layout=layout, order=order, mask=mask, rules=rules, stream=stream, out=out,
+        page=page, max_pixels=max_pixels, on_damaged=on_damaged,
+    )
+
+
+def check_apply_to(apply_to: str, mask: Any, rules: Rules, request: _native.Asked) -> None:
+    """Refuses to keep excluded samples if there are none."""
+    require_word("apply_to", apply_to, ApplyTo)
+    if apply_to == "valid" and not (mask is not None or rules.nodata or rules.valid or request.alpha_excludes):
         raise InvalidArgument(
             'apply_to: "valid" needs excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
-    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
+
+
+def copy_of(
+    image: Any,
+    depth_of: Callable[[str], str],
+    write: Callable[[_arrays.Image, _native.View, _arrays.Image, Rules], None],
+    *,
+    layout: Layout | None,
+    order: Order,
+    mask: Any,
+    rules: Rules,
+    stream: Any,
+    out: Any,
+    page: int | None,
+    max_pixels: int | None,
+    on_damaged: str,
+) -> Any:
+    """Copy of an image in its library and layout, or ``out``. ``depth_of`` says its depth, and ``write`` gets the image,
+    its view with its mask, the image of the copy, and the rules, with those of a file."""
     if not _arrays.is_array(image):
         image, mask, rules = _from_file(image, mask, rules, page, max_pixels, on_damaged)
         layout, order = "HW" if image.ndim == 2 else "HWC", "RGB"
-        request = asked_of(engine=engine, gpu=gpu, rules=rules)
     elif page is not None:
         raise InvalidArgument("page: an array has no pages")
     source = source_of(image, layout, order, None, None, "error", stream, rules=rules)
     found = source.found
     assert found is not None
-    copy_depth = asked.depth_of(found.depth)
+    depth = depth_of(found.depth)
+    through = None
     if out is None:
-        made, target = _arrays.empty_like(found, copy_depth)
-        if found.gray_alpha:
-            target = target._replace(view=target.view.gray_alpha())
+        made, target = _arrays.empty_like(found, depth)
     else:
-        made, target = out, _target(out, found, copy_depth, layout, order, stream)
-    if found.array.gpu is None:
-        _native.normalize(source.masked(mask).view, target.view, asked, request)
-    else:
-        refuse_cpu(engine)
-        seen = source.masked(mask)
-        _enqueue(found, seen.view, target, asked, rules, _arrays.current_stream(found.array, stream))
-    if out is None:
-        made = _like(made, image, found)
-    return made
+        made = out
+        target, through = _target(out, found, depth, layout, order, stream)
+    if found.gray_alpha:
+        target = target._replace(view=target.view.gray_alpha())
+    seen = source.masked(mask)
+    write(found, seen.view, target, rules)
+    if through is not None:
+        through[...] = _in_layout(target.array.owner, found)
+    return _like(made, image, found) if out is None else out
 
 
 def _from_file(
@@ -136,41 +173,48 @@ def _from_file(
 
 def _target(
     out: Any, found: _arrays.Image, depth: str, layout: str | None, order: str, stream: Any
-) -> _arrays.Image:
+) -> tuple[_arrays.Image, Any]:
+    """Image into which the copy is written, and, on the host, the array to which it is copied then if a view cannot
+    describe it."""
+    if found.array.gpu is None and not (hasattr(out, "__dlpack__") or hasattr(out, "__array_interface__")):
+        raise InvalidArgument(f"out: a {type(out).__name__} is not an array that can be written")
     target = _arrays.image_of(out, layout, order, stream=stream)
-    if found.array.gpu is None and not _shares(target, out):
-        raise InvalidArgument("out: its pixels are not adjacent in memory, so the copy can't be written to it")
     same = (target.width, target.height, target.channels, target.array.gpu)
     wanted = (found.width, found.height, found.channels, found.array.gpu)
+    if found.gray_alpha and target.channels == 2:
+        same, wanted = (*same[:2], 4, None), (*wanted[:2], 4, None)
     if same != wanted or target.depth != depth:
         raise InvalidArgument(
             f"out: {target.width} x {target.height} x {target.channels} {target.depth}, but the copy has "
             f"{found.width} x {found.height} x {found.channels} {depth}, on the same device"
         )
-    return target
-
-
-def _shares(target: _arrays.Image, out: Any) -> bool:
+    if found.array.gpu is not None:
+        return target, None
     import numpy as np
 
-    held = target.array.owner
-    assert isinstance(held, np.ndarray)
     array = out.detach().numpy() if library_of(out) == "torch" else np.asarray(out)
     if not array.flags.writeable:
         raise InvalidArgument("out: the array is read-only and can't be written")
-    return bool(np.shares_memory(array, held))
+    if np.shares_memory(array, target.array.owner) and not found.gray_alpha:
+        return target, None
+    return _arrays.empty_like(found, depth)[1], array
 
 
 def _like(made: Any, image: Any, found: _arrays.Image) -> Any:
     """The new array in the layout and the library of the image."""
-    if found.gray_alpha:
-        made = made[..., [0, 3]]
-    if found.planar:
-        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
+    made = _in_layout(made, found)
     if found.array.gpu is None and library_of(image) == "torch":
         import torch
 
         made = torch.from_numpy(made)
+    return made
+
+
+def _in_layout(made: Any, found: _arrays.Image) -> Any:
+    if found.gray_alpha:
+        made = made[..., [0, 3]]
+    if found.planar:
+        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
     return made
 
 

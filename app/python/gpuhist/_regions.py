@@ -10,7 +10,7 @@ from . import _native
 from ._arrays import ALL_DEPTHS, Layout, Order
 from ._errors import InvalidArgument, require_word
 from ._request import OnDamaged, Range, RegionDetail, asked_of
-from ._result import Result
+from ._result import Result, html_table
 from ._source import source_of, warn_of_pages
 from ._validity import rules_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._native import Alpha
+    from ._request import Bins
     from ._validity import Nodata, Valid
 
 
@@ -131,9 +132,13 @@ class Regions(Mapping[int, Region]):
         """Numbers by label, by channel and by the name of their column."""
         return {label: region.to_dict() for label, region in self.items()}
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self, *, wide: bool = False) -> pd.DataFrame:
         """A pandas.DataFrame with one row per region and channel. It has the columns of the command's regions.csv
         without the path; ``region`` is the label as a number.
+
+        With wide=True, it has one row per region, as skimage's regionprops_table: ``label``, the box, the area and the
+        centroid, and the numbers of each channel, such as ``red_mean``. Without weights, there are no columns of
+        weights.
         """
         import pandas as pd
 
@@ -141,7 +146,31 @@ class Regions(Mapping[int, Region]):
         names = [name for name, _, _ in _native.columns(self._native.percentiles, "regions", self._native.clip_sigma)]
         frame = pd.DataFrame.from_records(rows, columns=names).drop(columns="path")
         frame["region"] = frame["region"].astype("uint64")
-        return frame
+        if not wide:
+            return frame
+        facts = [*_PLACE, "region", "channel", "depth", "pixels", "white", "alpha", "damage", "pages"]
+        left_out = [] if frame["weight"].notna().any() else ["weight", *(name for name in names if name[:2] == "wp")]
+        numbers = [name for name in frame.columns if name not in facts and name not in left_out]
+        parts = [frame.groupby("region", sort=False)[_PLACE].first()]
+        for channel, part in frame.groupby("channel", sort=False):
+            parts.append(part.set_index("region")[numbers].add_prefix(f"{channel}_"))
+        return pd.concat(parts, axis=1).rename_axis("label").reset_index()
+
+    def _repr_html_(self) -> str:
+        """The first regions, with the means of their channels."""
+        shown = list(self)[:_SHOWN_REGIONS]
+        channels = list(self[shown[0]]) if shown else []
+        rows = [
+            [str(one.label), one.area, *one.box, *(one[channel].mean for channel in channels)]
+            for one in (self[label] for label in shown)
+        ]
+        heads = ["label", "area", "x", "y", "width", "height", *(f"mean of {channel}" for channel in channels)]
+        more = f"<p>and {len(self) - len(shown):,} more</p>" if len(self) > len(shown) else ""
+        return f"<div><p>{len(self):,} regions</p>{html_table(heads, rows)}{more}</div>"
+
+
+_PLACE = ["x", "y", "width", "height", "area", "centroid_x", "centroid_y"]
+_SHOWN_REGIONS = 20
 
 
 def regions(
@@ -157,12 +186,13 @@ def regions(
     layout: Layout | None = None,
     order: Order = "RGB",
     white: float | None = None,
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: RegionDetail = "full",
     robust: bool = False,
     clip_sigma: float = 3,
+    threads: int = 0,
     page: int | None = None,
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
@@ -177,7 +207,7 @@ def regions(
     label_zero
         If true, the pixels of label 0 are a region too. Otherwise they are outside of all regions.
 
-    Other arguments are as in measure(), without detail="values". The CPU measures regions, on all cores. The result has
+    Other arguments are as in measure(), without detail="values". The CPU measures regions, on all threads. The result has
     the regions in ascending order of their labels. Each has label, box (x, y, width, height) and area, and the
     statistics of measure().
 
@@ -188,7 +218,7 @@ def regions(
     require_word("detail", detail, RegionDetail)
     asked = asked_of(
         bins, range, percentile_columns, detail, white, robust=robust, clip_sigma=clip_sigma, engine="cpu", gpu=0,
-        rules=rules,
+        threads=threads, rules=rules,
     )
     source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS, rules=rules)
     if source.gpu is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _native
 from ._errors import InvalidArgument, require_word
@@ -15,22 +17,47 @@ Engine = Literal["auto", "cpu", "cuda"]
 OnDamaged = Literal["error", "accept"]
 ApplyTo = Literal["all", "valid"]
 Range = tuple[float, float]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Bins = Union[int, Literal["full"], Sequence[float], npt.NDArray[Union[np.integer[Any], np.floating[Any]]]]
 
 
-def bins_of(bins: int | str) -> int:
-    """Number of bins in the form of the native module: 0 means one bin per value."""
-    if bins == "full":
-        return 0
-    if isinstance(bins, str) or not 1 <= bins <= 1 << 24:
-        raise InvalidArgument(f"bins: {bins!r} is neither a number from 1 to 2**24 nor 'full'")
-    return int(bins)
+def bins_of(bins: Any, range: Range | None) -> tuple[int, Range | None]:
+    """Number and range of bins in the form of the native module: 0 means one bin per value."""
+    if not isinstance(bins, (int, str)) and hasattr(bins, "__len__"):
+        if range is not None:
+            raise InvalidArgument("range: bins= has edges, which are the range too")
+        return _bins_between(bins)
+    if range is not None:
+        lower, upper = range
+        range = float(lower), float(upper)
+    if isinstance(bins, str) and bins == "full":
+        return 0, range
+    if isinstance(bins, str) or not hasattr(bins, "__index__") or not 1 <= index(bins) <= 1 << 24:
+        raise InvalidArgument(f"bins: {bins!r} is neither a number from 1 to 2**24, nor edges, nor 'full'")
+    return index(bins), range
 
 
-def range_of(range: Range | None) -> Range | None:
-    if range is None:
-        return None
-    lower, upper = range
-    return float(lower), float(upper)
+def _bins_between(given: Any) -> tuple[int, Range]:
+    """Number and range of equal bins with these edges."""
+    import numpy as np
+
+    as_given = np.asarray(given)
+    edges = as_given.astype(np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or len(edges) > (1 << 24) + 1 or not np.isfinite(edges).all():
+        raise InvalidArgument("bins: edges are a list of two or more finite numbers")
+    lower, upper = float(edges[0]), float(edges[-1])
+    width = (upper - lower) / (len(edges) - 1)
+    # numpy rounds edges to the type of the samples.
+    rounding = 2 * np.spacing(np.abs(as_given).max()) if as_given.dtype.kind == "f" else 0
+    if width <= 0 or np.abs(edges - np.linspace(lower, upper, len(edges))).max() > 1e-9 * width + rounding:
+        raise InvalidArgument(
+            "bins: edges must ascend in equal steps: numpy.histogram(values, edges, weights=result.counts(channel)) "
+            "counts in others"
+        )
+    return len(edges) - 1, (lower, upper)
 
 
 def percents_of(percentile_columns: Sequence[float] | None) -> list[float] | None:
@@ -44,8 +71,19 @@ def sigma_of(robust: bool, clip_sigma: float) -> float | None:
     return float(clip_sigma) if robust else None
 
 
+def threads_of(threads: int) -> int:
+    """Number of threads in the form of the native module, where 0 means as many as the process may run on."""
+    usual = os.environ.get("GPUHIST_THREADS")
+    name, given = ("GPUHIST_THREADS", usual) if threads == 0 and usual else ("threads", str(threads))
+    if given == "0" and threads == 0 and not usual:
+        return 0
+    if not given.isdecimal() or not 1 <= int(given) <= 4096:
+        raise InvalidArgument(f"{name}: {given!r} is not a number from 1 to 4096")
+    return int(given)
+
+
 def asked_of(
-    bins: int | str = 256,
+    bins: Bins = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: str = "full",
@@ -57,6 +95,7 @@ def asked_of(
     clip_sigma: float = 3,
     engine: str,
     gpu: int,
+    threads: int = 0,
     rules: Rules,
 ) -> _native.Asked:
     require_word("engine", engine, Engine)
@@ -65,14 +104,16 @@ def asked_of(
     if quality_scale is not None and not 3 <= quality_scale < 2**31:
         raise InvalidArgument(f"quality_scale: {quality_scale!r} is not from 3 to {2**31 - 1}")
     sigma_of(robust, clip_sigma)
+    number, interval = bins_of(bins, range)
     return _native.Asked(
-        bins=bins_of(bins),
-        range=range_of(range),
+        bins=number,
+        range=interval,
         percentiles=percents_of(percentile_columns),
         detail=detail,
         white=None if white is None else float(white),
         engine=engine,
         gpu=gpu,
+        threads=threads_of(threads),
         nodata=rules.nodata,
         nodata_of_file=rules.nodata_of_file,
         masks_of_file=rules.masks_of_file,

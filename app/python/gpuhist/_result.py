@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import IoError
+from ._errors import InvalidArgument, IoError
 from ._native import Statistics
-from ._request import Range, bins_of, range_of
+from ._request import Range, bins_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ._regions import Regions
+    from ._request import Bins
 
     Counts = npt.NDArray[np.uint64] | npt.NDArray[np.floating[Any]]
 
@@ -69,6 +74,23 @@ def in_units(counts: npt.NDArray[np.uint64], unit: float) -> Counts:
     return counts if unit == 1 else counts * unit
 
 
+SHOWN = ("valid", "min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
+"""Numbers in tables of notebooks."""
+_PLOT_COLORS = {"red": "tab:red", "green": "tab:green", "blue": "tab:blue", "luma": "black", "gray": "black", "alpha": "tab:gray"}
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Table for notebooks. The first cell of a row is its head."""
+
+    def text(value: object) -> str:
+        return "" if value is None else escape(value if isinstance(value, str) else format(value, ".6g"))
+
+    body = ""
+    for first, *cells in rows:
+        body += f"<tr><th>{text(first)}</th>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
+    return f"<table><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>{body}</table>"
+
+
 class Result(Mapping[str, Statistics]):
     """Results of one image: a mapping of the names of channels to their Statistics. It does not change.
 
@@ -78,19 +100,27 @@ class Result(Mapping[str, Statistics]):
     are no channels.
     """
 
-    __slots__ = ("_error", "_names", "_measurement", "_path")
+    __slots__ = ("_error", "_names", "_measurement", "_path", "_regions")
 
     _measurement: _native.Measurement | None
     _names: tuple[str, ...]
     _path: str
     _error: IoError | None
+    _regions: Regions | None
 
-    def __init__(self, native: _native.Measurement | None, path: str = "", error: IoError | None = None) -> None:
+    def __init__(
+        self,
+        native: _native.Measurement | None,
+        path: str = "",
+        error: IoError | None = None,
+        regions: Regions | None = None,
+    ) -> None:
         set_ = object.__setattr__
         set_(self, "_measurement", native)
         set_(self, "_names", tuple(native.names) if native is not None else ())
         set_(self, "_path", path)
         set_(self, "_error", error)
+        set_(self, "_regions", regions)
 
     # A mapping.
 
@@ -124,13 +154,14 @@ class Result(Mapping[str, Statistics]):
             self._measurement == other._measurement
             and self._path == other._path
             and str(self._error) == str(other._error)
+            and self._regions == other._regions
         )
 
     def __hash__(self) -> int:
         return hash((self._measurement, self._path, str(self._error)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Result, (self._measurement, self._path, self._error)
+        return Result, (self._measurement, self._path, self._error, self._regions)
 
     def __repr__(self) -> str:
         name = f"{self._path!r}, " if self._path else ""
@@ -186,6 +217,14 @@ class Result(Mapping[str, Statistics]):
         """Number of pages in the file."""
         return self._found.pages
 
+    @property
+    def regions(self) -> Regions:
+        """Regions of the image: of measure_many(..., labels=) only."""
+        if self._regions is None:
+            assert self._found is not None  # raises the error of a failed input
+            raise InvalidArgument("regions: measure_many() was not given labels=; regions() measures those of an image")
+        return self._regions
+
     # Numbers.
 
     def percentile(self, channel: str, q: float) -> float | None:
@@ -205,19 +244,18 @@ class Result(Mapping[str, Statistics]):
         """
         return in_units(self._found.counts(self._row(channel)), self._found.unit)
 
-    def histogram(self, bins: int | str | None = None, range: Range | None = None) -> Histogram:
+    def histogram(self, bins: Bins | None = None, range: Range | None = None) -> Histogram:
         """Histogram of equal bins. By default it has the bins and the range of the measurement: 256 bins over the whole
-        type, or for floats from the finite minimum to the finite maximum. bins="full" is one bin per value.
+        type, or for floats from the finite minimum to the finite maximum. bins="full" is one bin per value, and bins
+        can be edges in equal steps, such as those of numpy.histogram_bin_edges.
 
         For integers, bounds must be whole numbers. An f32 image only has the bins in which it was measured. Raises
         ValueError for others.
         """
         found = self._found
+        number, interval = bins_of(256 if bins is None else bins, range)
         return histogram_from(
-            found.histogram(
-                found.bins if bins is None else bins_of(bins),
-                found.range if range is None else range_of(range),
-            )
+            found.histogram(found.bins if bins is None else number, found.range if interval is None else interval)
         )
 
     @property
@@ -236,22 +274,38 @@ class Result(Mapping[str, Statistics]):
 
         return pd.DataFrame.from_records(list(self.to_dict().values()), index="channel")
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def svg(self, title: str | None = None) -> str:
+        """Picture of the histograms as SVG, as the command draws it. By default, the title is the path, the size and the
+        depth."""
+        if title is None:
+            title = f"{self._path or 'array'}  {self.width} × {self.height}  {self.depth}"
+        return self._found.svg(title)
 
+    def plot(
+        self, ax: Axes | None = None, *, bins: Bins | None = None, range: Range | None = None, log: bool = False
+    ) -> Axes:
+        """Draws the histograms of the channels on axes of matplotlib, new ones by default, and returns the axes.
+
+        bins and range are those of histogram(). log makes the axis of the counts logarithmic.
+        """
+        found = self.histogram(bins, range)
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        for name in self:
+            if name in found.counts and (name != "all" or len(self) == 1):
+                ax.stairs(found.counts[name], found.edges, label=name, color=_PLOT_COLORS.get(name))
+        ax.set(xlabel="value", ylabel="samples", title=self._path or None, yscale="log" if log else "linear")
+        ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
         if self._error is not None:
             return f"<p>{escape(self._path)}: {escape(str(self._error))}</p>"
-        shown = ("valid", "min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
-        heads = "".join(f"<th>{name}</th>" for name in ("channel", *shown))
-        rows = ""
-        for name, numbers in self.to_dict().items():
-            cells = "".join(
-                f"<td>{'' if numbers.get(column) is None else format(numbers[column], '.6g')}</td>" for column in shown
-            )
-            rows += f"<tr><th>{escape(name)}</th>{cells}</tr>"
-        title = f"{self._path or 'array'}  {self.width} × {self.height}  {self.depth}"
-        plot = self._found.svg(title)
-        return f"<div>{plot[plot.index('<svg'):]}<table><tr>{heads}</tr>{rows}</table></div>"
+        plot = self.svg()
+        rows = [[name, *(numbers.get(column) for column in SHOWN)] for name, numbers in self.to_dict().items()]
+        return f"<div>{plot[plot.index('<svg'):]}{html_table(['channel', *SHOWN], rows)}</div>"
 
     @property
     def _found(self) -> _native.Measurement:

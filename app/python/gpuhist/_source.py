@@ -207,6 +207,31 @@ def plane_view(array: _arrays.Array) -> _native.View:
     )
 
 
+def masked_images(found: _arrays.Image, mask: Any, stream: Any = None) -> tuple[_native.View, int, object]:
+    """View of the first image with its mask, the bytes from one mask to the next, and the owner of the masks."""
+    if mask is None:
+        return found.view, 0, None
+    over, image_bytes = _over(found, mask, "mask", MASK_TYPES, stream)
+    return found.view.masked(over.pointer, row_bytes_of(over)), image_bytes, over.owner
+
+
+def labels_of_images(found: _arrays.Image, labels: Any, stream: Any = None) -> tuple[_native.View, int]:
+    """View of the first label image, and the bytes from one to the next. The caller keeps the labels."""
+    over, image_bytes = _over(found, labels, "labels", LABEL_TYPES, stream)
+    return plane_view(over), image_bytes
+
+
+def _over(
+    found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
+) -> tuple[_arrays.Array, int]:
+    """Planes with one value per pixel, one plane per image, and the bytes from one to the next."""
+    pixels = (found.height, found.width)
+    wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
+    array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)
+    size = _arrays.bytes_of(_arrays.DEPTHS[array.type])
+    return array, array.strides[0] * size if found.images > 1 else 0
+
+
 def own_mask_of(picture: _native.Picture) -> npt.NDArray[np.uint8] | None:
     """Mask of a picture's file with the shape (height, width), 0 where it excludes a pixel."""
     import numpy as np
@@ -260,7 +285,7 @@ def source_of(
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor a file, nor its bytes, nor an array")
     found = _arrays.image_of(image, layout, order, stream=stream, depths=depths)
-    return Source(found.view, found.given, found, None, "", _mask_in(image, found))
+    return Source(found.view, found.given, found, None, "", mask_in(image, None if found.flat else 0 if found.planar else -1))
 
 
 def _is_masked(array: object) -> bool:
@@ -268,15 +293,15 @@ def _is_masked(array: object) -> bool:
     return numpy is not None and isinstance(array, numpy.ma.MaskedArray)
 
 
-def _mask_in(image: Any, found: _arrays.Image) -> Any:
-    """Mask with one value per pixel, 0 where a numpy.ma array excludes the pixel; None for any other array."""
+def mask_in(image: Any, axis: int | None) -> Any:
+    """Mask with one value per pixel, 0 where a numpy.ma array excludes the pixel; None for any other array. The axis is
+    that of the channels, if there is one."""
     if not _is_masked(image):
         return None
     import numpy as np
 
     excluded = np.ma.getmaskarray(image)
-    if not found.flat:
-        axis = 0 if found.planar else -1
+    if axis is not None:
         first = excluded.take(0, axis)
         if not (excluded == np.expand_dims(first, axis)).all():
             raise InvalidArgument(

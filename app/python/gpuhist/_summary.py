@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 from . import _native
 from ._errors import InvalidArgument
 from ._native import Statistics
-from ._request import Range, bins_of, percents_of, range_of, sigma_of
-from ._result import Histogram, Result, histogram_from
+from ._request import Range, bins_of, percents_of, sigma_of
+from ._result import SHOWN, Histogram, Result, histogram_from, html_table
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
 
+    from ._request import Bins
+
 
 class Summary:
     """Exact sums over images. The order and the grouping in which you add images do not matter.
 
-    ``s += r`` adds a Result, or another Summary as a whole. A failed input adds nothing, and ``failures`` counts it.
+    ``Summary(results)`` adds all Results and Summaries of an iterable, such as measure_many(). ``s += r`` adds a Result, or another Summary as a whole. A failed input adds nothing, and ``failures`` counts it.
     You can pickle summaries, so processes and machines can each make one. Images of different depths are kept apart.
     f32 images have percentiles only if all of them were measured with detail="values".
     """
 
     __slots__ = ("_native", "failures")
 
-    def __init__(self) -> None:
+    def __init__(self, images: Iterable[Result | Summary] = ()) -> None:
         self._native = _native.Summary()
         self.failures: dict[str, int] = {}
         """Number of failed inputs that were added, by kind."""
+        if isinstance(images, (Result, Summary)):
+            raise InvalidArgument(f"images: a single {type(images).__name__}: give a list of it")
+        for image in images:
+            if not isinstance(image, (Result, Summary)):
+                raise InvalidArgument(f"images: a {type(image).__name__}, but summaries add results of measure()")
+            self += image
 
     def __iadd__(self, other: Result | Summary) -> Summary:
         if isinstance(other, Summary):
@@ -93,13 +102,13 @@ class Summary:
         rows = self._native.rows(percents_of(percentile_columns), sigma_of(robust, clip_sigma))
         return {row.channel: row for of, row in rows if of == depth}
 
-    def histogram(self, bins: int | str = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
+    def histogram(self, bins: Bins = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
         """Histogram of the images of one depth, as of one image; see Result.histogram.
 
         For f32 images, bins can be any number if all images were measured with detail="values". Otherwise, there are
         only the bins and the range in which all of them were measured.
         """
-        return histogram_from(self._native.histogram(self._depth(depth), bins_of(bins), range_of(range)))
+        return histogram_from(self._native.histogram(self._depth(depth), *bins_of(bins, range)))
 
     def mean_std(self, depth: str | None = None) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Mean and standard deviation of red, green and blue, float64[3] each, on the scale from 0 to 1, as training
@@ -137,6 +146,15 @@ class Summary:
         sigma = sigma_of(robust, clip_sigma)
         names = [name for name, _, _ in _native.columns(percentiles, "dataset", sigma)]
         return pd.DataFrame.from_records(self._native.table(percentiles, sigma), columns=names)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [f"{depth} {name}", found.images, *(found.to_dict().get(column) for column in SHOWN)]
+            for depth in self.depths
+            for name, found in self.statistics(depth).items()
+        ]
+        failed = "".join(f"<p>{count} failed: {escape(kind)}</p>" for kind, count in self.failures.items())
+        return f"<div>{html_table(['channel', 'images', *SHOWN], rows)}{failed}</div>"
 
     def _depth(self, depth: str | None) -> str:
         depths = self.depths

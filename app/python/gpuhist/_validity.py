@@ -53,7 +53,8 @@ def _nodata(nodata: Nodata | None) -> tuple[list[tuple[str | None, float]], set[
     if nodata is None:
         return [], set()
     if isinstance(nodata, Mapping):
-        return [(name, _number(one)) for name, given in nodata.items() for one in _listed(given)], set()
+        by_channel: Mapping[Any, Any] = nodata
+        return [(name, _number(one)) for name, given in by_channel.items() for one in _listed(given)], set()
     given = _listed(nodata)
     words = {one for one in given if isinstance(one, str) and one in ("tag", "none")}
     return [(None, _number(one)) for one in given if not isinstance(one, str) or one not in words], words

@@ -9,35 +9,23 @@
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
-import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import importlib
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tarfile
-import tempfile
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from . import __version__
+from . import __version__, shards as _shards
 from ._errors import Error, InvalidArgument
+from .shards import Index, Part, ShardFailed, join, measure_shard, merge, missing
 
 IN_FLIGHT = 10000  # tasks that Ray has at a time
 # By these measurements, one machine merges all parts if that takes less than ten minutes. Else tasks join parts before.
 MERGE_SECONDS, SECONDS_A_PART, SECONDS_AN_INPUT = 600, 7e-4, 1.1e-5
 JOINED_PARTS = 500
-
-
-class ShardFailed(Error, RuntimeError):
-    """Attempt at a shard or at a merge that ended without a result. Another attempt may succeed."""
 
 
 class ShardsGivenUp(Error, RuntimeError):
@@ -65,241 +53,15 @@ class Progress:
     given_up: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Index:
-    """Last line of a manifest: the number of the inputs, their weight, and the blocks of bytes that hold their
-    lines."""
-
-    line: bytes
-    place: int
-    inputs: int
-    blocks: list[tuple[int, int]]  # bytes, weight
-    checksum: str
-
-    @property
-    def weight(self) -> int:
-        return sum(weight for _, weight in self.blocks)
-
-    @staticmethod
-    def read(manifest: str) -> Index:
-        fs, path = _filesystem(manifest)
-        size, wanted, line = fs.size(path), 1 << 16, b""
-        while not line:
-            tail = fs.cat_file(path, start=max(0, size - wanted), end=size)
-            cut = tail.rfind(b"\n", 0, -1)
-            line = tail[cut + 1 :] if cut >= 0 or len(tail) == size else b""
-            wanted *= 16
-        try:
-            last = json.loads(line)
-            blocks = [(int(block[0]), int(block[2])) for block in last["blocks"]]
-            return Index(line, size - len(line), int(last["inputs"]), blocks, str(last["checksum"]))
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise InvalidArgument(f"{manifest}: not a complete manifest: 'gpuhist manifest' makes one") from None
-
-    def fetch(self, manifest: str, shard: int, shards: int, to: Path) -> None:
-        """Makes a manifest with only the blocks that the shard reads, each at its place. The other blocks are holes."""
-        fs, path = _filesystem(manifest)
-        first, end = self.weight * (shard - 1) // shards, self.weight * shard // shards
-        place = before = 0
-        with open(to, "wb") as file:
-            for count, weight in self.blocks:
-                # A boundary can cut a line. The lines around it decide which of the two shards has that line.
-                if before <= end and before + weight >= first:
-                    file.seek(place)
-                    file.write(fs.cat_file(path, start=place, end=place + count))
-                place, before = place + count, before + weight
-            file.seek(self.place)
-            file.write(self.line)
-
-
 def _ray() -> Any:
     return importlib.import_module("ray")
 
 
-def _filesystem(url: str) -> tuple[Any, str]:
-    from fsspec.core import url_to_fs
-
-    fs, path = url_to_fs(url)
-    return fs, path
-
-
-def _is_url(path: str) -> bool:
-    return "://" in path
-
-
-def _put(local: Path, url: str) -> None:
-    """Makes a file appear complete. Object stores do that by themselves; elsewhere the file gets its name at the
-    end."""
-    fs, path = _filesystem(url)
-    fs.makedirs(path.rpartition("/")[0], exist_ok=True)
-    if _is_url(url) and not url.startswith(("file://", "local://")):
-        fs.put_file(str(local), path)
-        return
-    unfinished = f"{path}.{uuid.uuid4().hex}"
-    fs.put_file(str(local), unfinished)
-    os.replace(unfinished, path)
-
-
-def _names(url: str) -> set[str]:
-    fs, path = _filesystem(url)
-    with contextlib.suppress(FileNotFoundError):
-        return {str(name).rpartition("/")[2] for name in fs.ls(path, detail=False)}
-    return set()
-
-
-@contextlib.contextmanager
-def _temporary() -> Iterator[Path]:
-    """Directory of a task. First, directories that killed workers left are removed: nobody holds their locks."""
-    for left in Path(tempfile.gettempdir()).glob("gpuhist-ray-*/lock"):
-        with contextlib.suppress(OSError), open(left) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left.parent, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="gpuhist-ray-") as name, open(Path(name) / "new", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        os.rename(Path(name) / "new", Path(name) / "lock")
-        yield Path(name)
-
-
-def _command(words: Sequence[str], folder: str, made: Path) -> None:
-    """Runs the command in a folder. If it makes the file, exit code 1 only means that some inputs failed."""
-
-    def stamp() -> tuple[int, int] | None:
-        with contextlib.suppress(FileNotFoundError):
-            found = made.stat()
-            return found.st_ino, found.st_mtime_ns
-        return None
-
-    before = stamp()
-    done = subprocess.run(
-        [sys.executable, "-m", "gpuhist", *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    said = done.stderr.decode(errors="replace").strip()[-2000:]
-    if done.returncode == 2:
-        raise InvalidArgument(said)
-    if done.returncode == 65:
-        raise ShardFailed(f"parts, a manifest or a table are missing or damaged: {said}")
-    if done.returncode not in (0, 1) or (done.returncode == 1 and stamp() in (None, before)):
-        raise ShardFailed(f"gpuhist ended with {done.returncode}: {said}")
-
-
-def _pack(folder: Path, url: str) -> None:
-    """Puts the files of a part into one archive, whose bytes don't depend on the machine or the time."""
-    archive = folder.with_suffix(".tar")
-    with tarfile.open(archive, "w") as tar:
-        for path in sorted(folder.glob("part-*")):
-            info = tarfile.TarInfo(path.name)
-            info.size = path.stat().st_size
-            with open(path, "rb") as file:
-                tar.addfile(info, file)
-    _put(archive, url)
-
-
-def _fetch(urls: Sequence[str], folder: Path, most_bytes: int) -> None:
-    """Brings objects where the command, which runs in the folder, finds their names as paths, and those of TIFF files
-    with the mask that may lie beside them (``.msk``). What is not there the command misses."""
-    used = 0
-
-    def one(url: str) -> int:
-        taken = get(url)
-        if taken > 0:
-            with open(folder / url, "rb") as file:
-                tiff = file.read(4) in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-            taken += get(f"{url}.msk") if tiff else 0
-        return taken
-
-    def get(url: str) -> int:
-        if {"", ".", ".."} & set(url.partition("://")[2].lstrip("/").split("/")):
-            raise InvalidArgument(f"{url}: a name with empty parts, . or .. is not a path below a directory")
-        to = folder / url
-        to.parent.mkdir(parents=True, exist_ok=True)
-        fs, path = _filesystem(url)
-        try:
-            fs.get_file(path, str(to))
-        except FileNotFoundError:
-            to.unlink(missing_ok=True)
-            return 0
-        return to.stat().st_size
-
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for start in range(0, len(urls), 64):
-            used += sum(pool.map(one, urls[start : start + 64]))
-            if used > most_bytes:
-                raise InvalidArgument(f"files of a shard take more than {most_bytes} bytes: ask for more shards")
-
-
-def _measure_shard(
-    manifest: str, index: Index, parts: str, shard: int, shards: int, words: list[str], here: str, most_bytes: int
-) -> tuple[int, int]:
-    """Task: makes the part of a shard. Returns the number of its inputs, and the number of failed ones."""
-    with _temporary() as folder:
-        if _is_url(manifest):
-            local = folder / "manifest.jsonl"
-            index.fetch(manifest, shard, shards, local)
-            manifest = str(local)
-        of_shard = ["--manifest", manifest, "--shard", f"{shard}/{shards}"]
-        listed = subprocess.run(
-            [sys.executable, "-m", "gpuhist", *of_shard, "--dry-run", "-0", "-q"], cwd=here, stdout=subprocess.PIPE
-        )
-        urls = [os.fsdecode(path) for path in listed.stdout.split(b"\0") if b"://" in path]
-        if urls:
-            (folder / "files").mkdir()
-            here = str(folder / "files")
-            _fetch(urls, folder / "files", most_bytes)
-        name = f"part-{shard}-of-{shards}"
-        made = folder / name / f"{name}.json"
-        _command(
-            [*of_shard, "--write", "stats", "-q", "-o", str(folder / name), "--die-with-parent", *words], here, made
-        )
-        part = json.loads(made.read_bytes())
-        _pack(folder / name, f"{parts}/{name}.tar")
-        return int(part["lines"][1]) - int(part["lines"][0]), int(part["rows"]["errors"])
-
-
-@contextlib.contextmanager
-def _unpacked(parts: str, first: int, last: int, shards: int) -> Iterator[Path]:
-    """Folder that contains a folder with the parts from the first to the last one."""
-    fs, path = _filesystem(parts)
-    with _temporary() as temporary:
-        folder = temporary / "parts"
-        folder.mkdir()
-        for shard in range(first, last + 1):
-            with fs.open(f"{path}/part-{shard}-of-{shards}.tar", "rb") as file, tarfile.open(fileobj=file) as tar:
-                for member in tar:
-                    source = tar.extractfile(member)
-                    if source is not None and os.path.basename(member.name) == member.name:
-                        with open(folder / member.name, "wb") as to:
-                            while piece := source.read(1 << 20):
-                                to.write(piece)
-        yield temporary
-
-
-def _join(parts: str, shards: int, to: str, joined: int, count: int) -> tuple[int, int]:
-    """Task: joins some parts into one, the K-th of ``count``."""
-    with _unpacked(parts, (joined - 1) * shards // count + 1, joined * shards // count, shards) as folder:
-        name = f"part-{joined}-of-{count}"
-        words = ["merge", "-q", "--shard", f"{joined}/{count}", "-o", name, "parts"]
-        _command(words, str(folder), folder / name / f"{name}.json")
-        _pack(folder / name, f"{to}/{name}.tar")
-    return 0, 0
-
-
-def _merge(parts: str, shards: int, output: str) -> tuple[int, int]:
-    """Task: makes the result of all parts."""
-    with _unpacked(parts, 1, shards, shards) as folder:
-        to = str(folder / "output") if _is_url(output) else output
-        _command(["merge", "-q", "-o", to, "parts"], str(folder), Path(to) / "errors.csv")
-        if _is_url(output):
-            files = [path for path in Path(to).rglob("*") if path.is_file()]
-            for path in sorted(files, key=lambda path: path.name == "stats.csv"):  # last: with it, all files are there
-                _put(path, f"{output}/{path.relative_to(to)}")
-    return 0, 0
-
-
 def _run_all(
-    task: Any, calls: Mapping[int, tuple[object, ...]], report: Callable[[int, tuple[int, int] | None, str], None]
+    task: Any, calls: Mapping[int, Mapping[str, object]], report: Callable[[int, Part | None, str], None]
 ) -> None:
-    """Runs calls of a task, and reports the result of each, in the order in which they end. An exception cancels the
-    running calls."""
+    """Runs calls of a task, by their arguments, and reports the result of each, or the cause of its failure, in the order
+    in which they end. An exception cancels the running calls."""
     ray = _ray()
     waiting = sorted(calls, reverse=True)
     running: dict[Any, int] = {}
@@ -307,7 +69,7 @@ def _run_all(
         while waiting or running:
             while waiting and len(running) < IN_FLIGHT:
                 number = waiting.pop()
-                running[task.remote(*calls[number])] = number
+                running[task.remote(**calls[number])] = number
             for reference in ray.wait(list(running), num_returns=1)[0]:
                 number = running.pop(reference)
                 try:
@@ -369,9 +131,8 @@ def measure(
     InvalidArgument for arguments that the command refuses; and the exceptions of fsspec.
     """
     ray = _ray()
-    manifest, output = os.fspath(manifest), os.fspath(output)
-    manifest = manifest if _is_url(manifest) else os.path.abspath(manifest)
-    output = output.rstrip("/") if _is_url(output) else os.path.abspath(output)
+    _shards._refuse_copies(arguments)
+    manifest, output = _shards._absolute(manifest), _shards._absolute(output)
     index = Index.read(manifest)
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
@@ -386,17 +147,16 @@ def measure(
         options = {"max_retries": retries, "retry_exceptions": [ShardFailed, OSError], "scheduling_strategy": "SPREAD"}
         return ray.remote(function).options(**{**options, **resources})
 
-    there = _names(parts)
-    todo = [shard for shard in range(1, shards + 1) if f"part-{shard}-of-{shards}.tar" not in there]
+    todo = missing(parts, shards)
     state = Progress(shards, shards - len(todo), 0, 0, 0)
     given_up: dict[int, str] = {}
 
-    def report(shard: int, result: tuple[int, int] | None, cause: str) -> None:
+    def report(shard: int, result: Part | None, cause: str) -> None:
         nonlocal state
-        if result is None:
+        if cause:
             given_up[shard] = cause
-        inputs, errors = result or (0, 0)
-        done = state.done + (result is not None)
+        inputs, errors = result or Part(0, 0)
+        done = state.done + (not cause)
         state = Progress(shards, done, state.inputs + inputs, state.errors + errors, len(given_up))
         if progress is not None:
             progress(state)
@@ -404,13 +164,14 @@ def measure(
             raise TooManyErrors(f"{state.errors} inputs failed in {done} of {shards} parts")
 
     here, of_all = os.getcwd(), ray.put(index)  # the index of many inputs is long: each node gets it once
-    calls = {shard: (manifest, of_all, parts, shard, shards, words, here, temporary_bytes) for shard in todo}
-    _run_all(task(_measure_shard, num_cpus=num_cpus, num_gpus=num_gpus), calls, report)
+    same = {"manifest": manifest, "index": of_all, "parts": parts, "shards": shards, "arguments": words, "folder": here}
+    calls = {shard: {**same, "shard": shard, "temporary_bytes": temporary_bytes} for shard in todo}
+    _run_all(task(measure_shard, num_cpus=num_cpus, num_gpus=num_gpus), calls, report)
     if given_up:
         raise ShardsGivenUp(given_up)
 
-    def fail(number: int, result: tuple[int, int] | None, cause: str) -> None:
-        if result is None:
+    def fail(number: int, result: Part | None, cause: str) -> None:
+        if cause:
             raise ShardFailed(cause)
 
     if merged_at_once is None:
@@ -420,10 +181,11 @@ def measure(
     while count > max(merged_at_once, 2):
         fewer = -(-count // max(merged_at_once, 2))
         to = f"{parts}/{fewer}"
-        _run_all(task(_join), {number: (level, count, to, number, fewer) for number in range(1, fewer + 1)}, fail)
+        same = {"parts": level, "shards": count, "to": to, "count": fewer}
+        _run_all(task(join), {part: {**same, "part": part} for part in range(1, fewer + 1)}, fail)
         level, count = to, fewer
-    _run_all(task(_merge), {1: (level, count, output)}, fail)
-    fs, path = _filesystem(parts)
+    _run_all(task(merge), {1: {"parts": level, "shards": count, "output": output}}, fail)
+    fs, path = _shards._filesystem(parts)
     fs.rm(path, recursive=True)
     return state
 

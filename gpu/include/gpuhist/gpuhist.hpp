@@ -21,6 +21,7 @@
 #include "gpuhist/reduce.hpp"
 #include "gpuhist/regions.hpp"
 #include "gpuhist/request.hpp"
+#include "gpuhist/resources.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
 #include "gpuhist/stream_regions.hpp"
