@@ -29,6 +29,7 @@
 #include "gpuhist/io/sink.hpp"
 #include "gpuhist/io/walk.hpp"
 #include "gpuhist/pixel_difference.hpp"
+#include "gpuhist/resources.hpp"
 #include "run/exit_code.hpp"
 #include "run/memory_budget.hpp"
 #include "run/output_directory.hpp"
