@@ -90,9 +90,10 @@ std::string sentences(const Column& column) {
 }
 
 std::string column_definitions(const Percentiles& percentiles) {
+    constexpr int compared = static_cast<int>(ColumnFile::comparison) | static_cast<int>(ColumnFile::same);
     std::string text;
     for (const Entry& entry : entries_of(percentiles))
-        text += definition(joined(entry.names, ""), sentences(entry.column));
+        if ((entry.column.files & ~compared) != 0) text += definition(joined(entry.names, ""), sentences(entry.column));
     return text;
 }
 

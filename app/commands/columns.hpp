@@ -20,7 +20,7 @@ int show_columns(const ColumnsOptions& options);
 /// Definition of a column, and the function whose value it equals.
 std::string sentences(const Column& column);
 
-/// Definitions of all columns, as a list. Neighbors that differ in their names only share an entry.
+/// Definitions of the columns of a run, as a list. Neighbors that differ in their names only share an entry.
 std::string column_definitions(const Percentiles& percentiles = {});
 
 /// Entry of such a list: a name and its text.
