@@ -460,13 +460,15 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     with("2", "\n1,", "\n7,", "2: input 7 is not one of this shard's");
     with("2", "\n1,", "\n4,", "2: input 1 has neither a row of stats nor one of errors");
     with("2", "\n1,", "\nx,",
-         "2: the row does not start with the input's index and 'stats', 'regions', 'quality' or 'errors'");
+         "2: the row does not start with the input's index and 'stats', 'regions', 'quality', 'image_counts' or "
+         "'errors'");
     with("2", "index,", "", "1: this is not the header of a shard's rows");
     with("1", "\n3,", "\n2,", "4: input 2 is not one of this shard's");
     with("1", "\n3,", "\n0,", "7: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,errors,", "\n3,error,",
-         "4: the row does not start with the input's index and 'stats', 'regions', 'quality' or 'errors'");
+         "4: the row does not start with the input's index and 'stats', 'regions', 'quality', 'image_counts' or "
+         "'errors'");
     with("1", "\n3,errors,", "\n3,stats,", "4: not a row of stats.csv");
     write_three();
     change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
