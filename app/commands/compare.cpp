@@ -222,6 +222,9 @@ class Comparer {
             directory_.reserve(names);
         });
         for (const std::string& name : options_.sets) found_.push_back(sets_.find(name));
+        if (const std::string options = differing_options(found_[0].counts.options, found_.back().counts.options);
+            !options.empty())
+            notes_.push_back(names_of_sets() + " were measured with different options: " + options);
         std::string text;
         stage_rows([&](Rows& rows) { text = options_.each ? compare_images(rows) : compare_sets(rows); });
         output([&] {

@@ -71,6 +71,17 @@ void check_same_rows(const ResultsThere& results, const ResultsThere& again) {
 
 }  // namespace
 
+std::string differing_options(const RunOptions& a, const RunOptions& b) {
+    std::string names;
+    for (const char* option :
+         {"--mask", "--nodata, --valid or --nodata-any", "--alpha", "--white", "--on-damaged", "--max-pixels"}) {
+        const auto one = a.find(option), other = b.find(option);
+        if (one != a.end() && other != b.end() && one->second != other->second)
+            names += (names.empty() ? "" : ", ") + std::string(option);
+    }
+    return names;
+}
+
 std::uint64_t MeasuredSet::images() const {
     return images_of(whole());
 }

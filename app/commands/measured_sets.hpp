@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ struct MeasuringOptions {
     bool by_directory = false;  ///< counts of each directory too
     bool of_images = false;     ///< counts of each image too
 };
+
+/// Options of runs, by name, as their fingerprints have them.
+using RunOptions = std::map<std::string, std::string>;
+
+/// Options that change the numbers of an image and differ in two runs, for a message; empty if there are none.
+std::string differing_options(const RunOptions& a, const RunOptions& b);
 
 /// End of a command because a run over its inputs ended, which said why.
 class RunEnded : public Error {

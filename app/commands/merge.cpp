@@ -163,12 +163,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const std::uint64_t failed = total(shards, ColumnFile::errors), rows = total(shards, ColumnFile::stats);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
-    if (counts_are_kept(first))
-        output([&] {
-            std::vector<std::string> kept = kept_counts_names();
-            kept.push_back(kept_counts_working_name());
-            directory.reserve(kept);
-        });
+    if (counts_are_kept(first)) output([&] { directory.reserve(kept_counts_names()); });
     std::optional<FlagFinder> flags;
     std::string flagged;
     if (rows > 0 && first.rows.count(ColumnFile::quality) != 0) {

@@ -145,15 +145,7 @@ class Verifier {
     void check_options() {
         if (!results_.has(io::counts_file_name)) return;
         const io::Shard kept = io::read_counts(results_.directory());
-        const std::map<std::string, std::string> given = fingerprint(options_.run);
-        std::string differences;
-        for (const char* option :
-             {"--mask", "--nodata, --valid or --nodata-any", "--alpha", "--white", "--on-damaged", "--max-pixels"}) {
-            const auto of_run = kept.options.find(option), own = given.find(option);
-            if (of_run == kept.options.end() || own == given.end() || of_run->second == own->second) continue;
-            differences += (differences.empty() ? "" : ", ") + std::string(option) +
-                           (of_run->second.empty() ? " (not given)" : " (" + of_run->second + ")");
-        }
+        const std::string differences = differing_options(kept.options, fingerprint(options_.run));
         if (const auto version = kept.options.find("the version of gpuhist"); version != kept.options.end())
             version_ = version->second;
         if (!differences.empty())

@@ -15,9 +15,8 @@ inline constexpr const char* keep_counts_option = "--keep-counts or --keep-image
 /// Returns whether the run of a shard keeps counts.
 bool counts_are_kept(const io::Shard& shard);
 
-/// Names of the files with the counts of a set, and that of the working file.
+/// Names of the files with the counts of a set.
 std::vector<std::string> kept_counts_names();
-std::string kept_counts_working_name();
 
 /// Writes the counts of a run and its groups. The files get their names with the next `commit`. Returns these names.
 /// Throws IoError.

@@ -107,7 +107,6 @@ std::vector<std::string> Results::working_names() {
     std::vector<std::string> names{checkpoint_path_.filename(), shard_name(options_, "gpuhist") + ".values.partial"};
     for (const RowFile* file : growing()) names.push_back(file->partial().filename());
     if (stats_wanted_ && sharded_) names.push_back(io::shard_frequency_file_name(checkpoint_.shard.id));
-    if (keeps_counts()) names.push_back(kept_counts_working_name());
     return names;
 }
 

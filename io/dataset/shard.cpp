@@ -461,20 +461,15 @@ Shard parse(const Kind& kind, std::string_view json, const std::string& name, co
     return shard;
 }
 
-/// Writes the frequency file, if there are runs in it, and then the file itself. Returns whether there are.
-bool write_as(const Kind& kind, const fs::path& path, const fs::path& frequency_path, const Shard& shard,
-              const FileWriter& write) {
-    const auto storage = FrequencyFile::named(frequency_path);
+/// Text of a shard whose stored groups and long runs of values are written into `storage`.
+std::string text_in(const Kind& kind, const Shard& shard, const std::shared_ptr<FrequencyFile>& storage) {
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
     merged.stored = StoredGroups(storage);
     shard.stored.each([&](const Group& group) {
         merged.stored.add(group.name, store(group.summary.merged_values(storage), *storage));
     });
-    const bool any = storage->sync() > 0;
-    const std::string text = json_of(kind, merged, storage.get());
-    write(path, [&](const auto& take) { take(text.data(), text.size()); });
-    return any;
+    return json_of(kind, merged, storage.get());
 }
 
 }  // namespace
@@ -489,15 +484,34 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 
 std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard, const FileWriter& write) {
     const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
-    if (write_as(part_kind, directory / name, directory / frequency_name, shard, write)) return {frequency_name, name};
-    return {name};
+    const auto storage = FrequencyFile::named(directory / frequency_name);
+    const std::string text = text_in(part_kind, shard, storage);
+    const bool any = storage->sync() > 0;
+    write(directory / name, [&](const auto& take) { take(text.data(), text.size()); });
+    return any ? std::vector{frequency_name, name} : std::vector{name};
 }
 
-bool write_counts(const fs::path& directory, const fs::path& values, const Shard& run, const FileWriter& write) {
+std::vector<std::string> write_counts(const fs::path& directory, const Shard& run, const FileWriter& write) {
     Shard whole = run;
     whole.id = {};
     whole.rows_file = {};
-    return write_as(counts_kind, directory / counts_file_name, values, whole, write);
+    const auto storage = FrequencyFile::temporary(directory);
+    const std::string text = text_in(counts_kind, whole, storage);
+    std::vector<std::string> names;
+    if (const std::uint64_t bytes = storage->bytes(); bytes > 0) {
+        names.emplace_back(counts_values_file_name);
+        write(directory / names.back(), [&](const auto& take) {
+            std::vector<std::byte> piece(std::size_t{1} << 20);
+            for (std::uint64_t place = 0; place < bytes; place += piece.size()) {
+                piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes - place)));
+                storage->read(place, piece.data(), piece.size());
+                take(piece.data(), piece.size());
+            }
+        });
+    }
+    names.emplace_back(counts_file_name);
+    write(directory / names.back(), [&](const auto& take) { take(text.data(), text.size()); });
+    return names;
 }
 
 Shard read_counts(const fs::path& directory, const std::shared_ptr<FrequencyStorage>& storage) {

@@ -171,6 +171,17 @@ TEST_F(CompareCommand, ResultsWithoutCountsAreMeasuredAgain) {
     EXPECT_EQ(compare({"single", "b"}).code, all_done);
 }
 
+TEST_F(CompareCommand, DifferentOptionsAreSaid) {
+    make_sets();
+    measure({"a", "--keep-counts", "--nodata", "100", "-o", "results"});
+    const Outcome done = compare({"results", "a"});
+    EXPECT_EQ(done.code, all_done);
+    EXPECT_TRUE(
+        contains(done.err, "results and a were measured with different options: --nodata, --valid or --nodata-any"))
+        << done.err;
+    EXPECT_EQ(compare({"a", "b"}).err, "");
+}
+
 TEST_F(CompareCommand, PoliciesLimitNumbers) {
     make_sets();
     const Outcome usual = run({"compare", "--print-policy"});

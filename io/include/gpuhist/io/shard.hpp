@@ -96,11 +96,11 @@ std::vector<std::string> write_shard(const std::filesystem::path& directory, con
 /// stored groups or long runs of values.
 inline constexpr const char *counts_file_name = "counts.json", *counts_values_file_name = "counts.values";
 
-/// Writes the exact counts of a whole run and of its groups into `counts.json` by `write`. `run` has these, the options
-/// and the notes; its rows are left out. Stored groups and long runs are written into `values`, a file that does not
-/// exist, before; the caller names it `counts.values`. Returns whether there are any. Throws IoError.
-bool write_counts(const std::filesystem::path& directory, const std::filesystem::path& values, const Shard& run,
-                  const FileWriter& write);
+/// Writes the exact counts of a whole run and of its groups, by `write`: first `counts.values`, if there is anything to
+/// be in it, then `counts.json`. `run` has the counts, the options and the notes; its rows are left out. Equal counts
+/// give the same bytes. The directory must exist. Returns the names of the files. Throws IoError.
+std::vector<std::string> write_counts(const std::filesystem::path& directory, const Shard& run,
+                                      const FileWriter& write = whole_file_writer());
 /// Reads kept counts back. Runs of values stay in their file. `storage` receives runs that are made of them; it may be
 /// null. Throws IoError with the name of the file and the fault.
 Shard read_counts(const std::filesystem::path& directory, const std::shared_ptr<FrequencyStorage>& storage = nullptr);
