@@ -1,11 +1,11 @@
 #include "run/near_gpu.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <string>
 
@@ -28,9 +28,10 @@ std::vector<int> numbers_in(const std::string& list) {
     return numbers;
 }
 
+/// Where the calling thread was put, as long as whoever put it there exists.
 struct Place {
     int gpu = any_gpu;
-    std::optional<cpu_set_t> before;  ///< where the thread could run
+    std::weak_ptr<const int> while_exists{};
 };
 thread_local Place place;
 
@@ -60,22 +61,36 @@ std::vector<NearProcessors> near_processors(const std::vector<int>& numbers) {
 }
 
 int near_gpu() {
-    return place.gpu;
+    return place.while_exists.expired() ? any_gpu : place.gpu;
+}
+
+ThreadsNearGpus::~ThreadsNearGpus() {
+    observe(false);  // threads that are in the arena leave it later, without a word
+    const std::lock_guard lock(mutex_);
+    for (const Entered& one : entered_) (void)sched_setaffinity(one.thread, sizeof one.before, &one.before);
 }
 
 void ThreadsNearGpus::on_scheduler_entry(bool) {
+    Entered own{gettid(), {}};
+    if (near_gpu() != any_gpu || sched_getaffinity(0, sizeof own.before, &own.before) != 0) return;
+    const std::lock_guard lock(mutex_);
     const NearProcessors& near = gpus_[next_++ % gpus_.size()];
-    cpu_set_t allowed, wanted;
+    cpu_set_t wanted;
     CPU_ZERO(&wanted);
-    if (place.before || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
     for (const int processor : near.processors)
-        if (CPU_ISSET(processor, &allowed)) CPU_SET(processor, &wanted);
+        if (CPU_ISSET(processor, &own.before)) CPU_SET(processor, &wanted);
     if (CPU_COUNT(&wanted) == 0 || sched_setaffinity(0, sizeof wanted, &wanted) != 0) return;
-    place = {near.gpu, allowed};
+    entered_.push_back(own);
+    place = {near.gpu, exists_};
 }
 
 void ThreadsNearGpus::on_scheduler_exit(bool) {
-    if (place.before) (void)sched_setaffinity(0, sizeof *place.before, &*place.before);
+    const std::lock_guard lock(mutex_);
+    const auto own = std::find_if(entered_.begin(), entered_.end(),
+                                  [thread = gettid()](const Entered& one) { return one.thread == thread; });
+    if (own == entered_.end()) return;
+    (void)sched_setaffinity(0, sizeof own->before, &own->before);
+    entered_.erase(own);
     place = {};
 }
 

@@ -4,9 +4,13 @@
 
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
+#include <sched.h>
+#include <sys/types.h>
 
-#include <atomic>
+#include <cstddef>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -29,8 +33,8 @@ std::vector<NearProcessors> near_processors(const std::vector<int>& gpus);
 /// GPU near which the calling thread runs; any_gpu if it may run anywhere.
 int near_gpu();
 
-/// Keeps the threads of an arena near GPUs in turn, while it exists. A thread that leaves the arena may run where it
-/// could before.
+/// Keeps the threads of an arena near GPUs in turn, while it exists. A thread that leaves the arena, or stays longer
+/// than this, may run where it could before.
 class ThreadsNearGpus final : public tbb::task_scheduler_observer {
   public:
     /// Does nothing if there are no GPUs.
@@ -38,7 +42,7 @@ class ThreadsNearGpus final : public tbb::task_scheduler_observer {
         : tbb::task_scheduler_observer(arena), gpus_(std::move(gpus)) {
         if (!gpus_.empty()) observe(true);
     }
-    ~ThreadsNearGpus() override { observe(false); }
+    ~ThreadsNearGpus() override;
     ThreadsNearGpus(const ThreadsNearGpus&) = delete;
     ThreadsNearGpus& operator=(const ThreadsNearGpus&) = delete;
 
@@ -46,8 +50,16 @@ class ThreadsNearGpus final : public tbb::task_scheduler_observer {
     void on_scheduler_exit(bool is_worker) override;
 
   private:
+    struct Entered {
+        pid_t thread;
+        cpu_set_t before;  ///< where it could run
+    };
+
     const std::vector<NearProcessors> gpus_;
-    std::atomic<std::size_t> next_{0};
+    const std::shared_ptr<const int> exists_ = std::make_shared<int>();
+    std::mutex mutex_;
+    std::size_t next_ = 0;
+    std::vector<Entered> entered_;
 };
 
 }  // namespace gpuhist::app
