@@ -178,8 +178,8 @@ void add_count_options(CLI::App& app, Options& options) {
                  "value, for the set and its groups. Long lists of floats are in counts.values.");
     app.add_flag_callback(
         "--keep-image-counts", [&options] { options.keep_counts = options.keep_image_counts = true; },
-        "Keep exact counts of each image too\nWrites image_counts.csv. It leaves out the counts of images that would "
-        "take more than 4 MiB, or that have too many different floats.");
+        "Keep exact counts of each image too\nWrites image_counts.csv. Images with more than 4 MiB of counts, or too "
+        "many different floats, have none.");
 }
 
 void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {

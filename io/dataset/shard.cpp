@@ -461,15 +461,15 @@ Shard parse(const Kind& kind, std::string_view json, const std::string& name, co
     return shard;
 }
 
-/// Text of a shard whose stored groups and long runs of values are written into `storage`.
-std::string text_in(const Kind& kind, const Shard& shard, const std::shared_ptr<FrequencyFile>& storage) {
+/// The same shard with its stored groups and long runs of values in `storage`, as long as it exists.
+Shard stored_in(const Shard& shard, const std::shared_ptr<FrequencyFile>& storage) {
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
     merged.stored = StoredGroups(storage);
     shard.stored.each([&](const Group& group) {
         merged.stored.add(group.name, store(group.summary.merged_values(storage), *storage));
     });
-    return json_of(kind, merged, storage.get());
+    return merged;
 }
 
 }  // namespace
@@ -485,7 +485,8 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard, const FileWriter& write) {
     const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
     const auto storage = FrequencyFile::named(directory / frequency_name);
-    const std::string text = text_in(part_kind, shard, storage);
+    const Shard stored = stored_in(shard, storage);
+    const std::string text = json_of(part_kind, stored, storage.get());
     const bool any = storage->sync() > 0;
     write(directory / name, [&](const auto& take) { take(text.data(), text.size()); });
     return any ? std::vector{frequency_name, name} : std::vector{name};
@@ -496,7 +497,8 @@ std::vector<std::string> write_counts(const fs::path& directory, const Shard& ru
     whole.id = {};
     whole.rows_file = {};
     const auto storage = FrequencyFile::temporary(directory);
-    const std::string text = text_in(counts_kind, whole, storage);
+    const Shard stored = stored_in(whole, storage);
+    const std::string text = json_of(counts_kind, stored, storage.get());
     std::vector<std::string> names;
     if (const std::uint64_t bytes = storage->bytes(); bytes > 0) {
         names.emplace_back(counts_values_file_name);

@@ -127,7 +127,8 @@ TEST_F(CompareCommand, WordsSayWhatChanged) {
 TEST_F(CompareCommand, KeptCountsGiveTheSameNumbers) {
     make_sets();
     const std::vector<cv::Mat> floats = save_floats("a", 9, CV_32FC1), more = save_floats("b", 7, CV_32FC1);
-    ASSERT_EQ(compare({"a", "b", "--group-by", "dir"}).code, all_done);
+    const Outcome compared = compare({"a", "b", "--group-by", "dir"});
+    ASSERT_EQ(compared.code, all_done) << compared.err;
     const std::string expected = numbers();
     EXPECT_TRUE(contains(expected, "group=one"));
     EXPECT_TRUE(contains(expected, "depth_a=f32"));
@@ -316,7 +317,8 @@ TEST_F(CompareCommand, RefusesBrokenResults) {
     renew();
     fs::remove(at("bad/counts.json"));
     expect("run gpuhist with --group-by dir --keep-counts", {"--group-by", "dir"});
-    EXPECT_TRUE(contains(compare({"a", "good", "--each"}, "none").err, "has too many different values"));
+    const Outcome each = compare({"a", "good", "--each"}, "none");
+    EXPECT_TRUE(contains(each.err, "has too many different values")) << each.err;
 }
 
 TEST_F(CompareCommand, RefusesWrongWords) {
