@@ -74,7 +74,7 @@ TEST(Constants, OtherTextIsRefusedWithItsLines) {
           {"mean: [1, nan]\nstd: [1, 2]\n", "c: has a std, in line 2, but no mean"},
           {"mean: [1, 1e999]\nstd: [1, 2]\n", "c: has a std, in line 2, but no mean"},
           {"mean: [1, 2\nstd: [1, 2", "c: has no constants: "}}) {
-        const std::string failure = test::failure_of([&] { parse_constants(text, "c"); });
+        const std::string failure = test::failure_of([given = text] { parse_constants(given, "c"); });
         EXPECT_EQ(failure.rfind(fault, 0), 0U) << text << '\n' << failure;
     }
     EXPECT_NE(test::failure_of([] { parse_constants(std::string(100'000, '['), "c"); }), "");
