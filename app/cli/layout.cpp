@@ -1,5 +1,7 @@
 #include "cli/layout.hpp"
 
+#include <algorithm>
+
 #include <sstream>
 
 namespace gpuhist::app {
@@ -49,6 +51,25 @@ std::string laid_out(const std::string& paragraphs) {
             text += line + '\n';
         else
             append(text, 0, line, 0);
+    }
+    return text;
+}
+
+std::string aligned(const std::vector<std::vector<std::string>>& lines) {
+    const auto width = [](const std::string& text) {
+        return static_cast<std::size_t>(std::count_if(
+            text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    };
+    std::vector<std::size_t> widths;
+    for (const auto& line : lines) {
+        widths.resize(std::max(widths.size(), line.size()));
+        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width(line[i]));
+    }
+    std::string text;
+    for (const auto& line : lines) {
+        std::string own;
+        for (std::size_t i = 0; i < line.size(); ++i) own += line[i] + std::string(widths[i] - width(line[i]) + 2, ' ');
+        text += own.substr(0, own.find_last_not_of(' ') + 1) + '\n';
     }
     return text;
 }

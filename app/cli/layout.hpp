@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace gpuhist::app {
 
@@ -14,5 +15,8 @@ std::string entry(const std::string& head, const std::string& text, std::size_t 
 
 /// Paragraphs in lines of `text_width`. Line breaks part paragraphs; a line that begins with a space stays as it is.
 std::string laid_out(const std::string& paragraphs);
+
+/// Lines of cells, in columns two spaces apart. Widths are in characters, of which UTF-8 may have several bytes.
+std::string aligned(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace gpuhist::app

@@ -200,6 +200,11 @@ void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
                "THEME");
 }
 
+void add_engine(Grammar& grammar, CLI::App& app, std::string& engine, const std::string& help) {
+    add_choice<std::string>(grammar, app, "--engine", engine, {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
+                            help, "NAME");
+}
+
 void add_white(CLI::App& app, Options& options) {
     add_text(
         app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
@@ -363,9 +368,8 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
 
 void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Engine");
-    add_choice<std::string>(grammar, app, "--engine", options.engine,
-                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
-                            "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.", "NAME");
+    add_engine(grammar, app, options.engine,
+               "auto [default], cuda or cpu\nIt is an error to name an engine that cannot run.");
     add_text(
         app, "--gpus",
         [&](const std::string& text) {
@@ -581,9 +585,8 @@ Exit codes: 0 all rules are kept; 2 the command line is wrong; 4 output failed; 
     for (const std::string& format : io::sink_formats()) printed.emplace_back(format, format);
     add_choice(*this, compare, "--format", line.compare.format, printed, "Print " + listed(printed, " [default]"),
                "FORM");
-    add_choice<std::string>(*this, compare, "--engine", line.compare.engine,
-                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
-                            "Engine for images that must be measured: auto [default], cuda or cpu", "NAME");
+    add_engine(*this, compare, line.compare.engine,
+               "Engine for images that must be measured: auto [default], cuda or cpu");
     compare.add_flag("--force", line.compare.force,
                      "Replace files that gpuhist did not write\ngpuhist names the files that it replaces.");
     compare.add_flag("-q,--quiet", quiet, "Print broken limits and errors only");
@@ -629,10 +632,8 @@ Exit codes: 0 all pairs are identical or widened; 1 images could not be read; 2 
     check.add_option("CONFIG", line.check.inputs, "A file with mean and std; then images, a directory, or results")
         ->type_name("")
         ->option_text("DATA");
-    add_choice<std::string>(*this, check, "--engine", line.check.engine,
-                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
-                            "Engine for images that must be measured: auto [default], cuda or cpu", "NAME");
-    check.add_flag("-q,--quiet", quiet, "Print what is wrong, and errors only");
+    add_engine(*this, check, line.check.engine, "Engine for images that must be measured: auto [default], cuda or cpu");
+    check.add_flag("-q,--quiet", quiet, "Print mistakes and errors only");
     add_config(*this, check);
     check.footer(
         R"(CONFIG is JSON, YAML, Python or other text. gpuhist looks for lists of numbers with names that contain mean and std; without such names, it takes the first two lists of equally many numbers. Constants are right if they are within three standard errors of the set's, or rounded from them; the standard error is the std of the images' means (or stds) over the root of the number of images. Otherwise, gpuhist looks for the mistake: a scale from 0 to 255, swapped channels, the constants of a well-known set, std equal to mean, luma, the mean of the images' stds, or a smaller std.
@@ -653,9 +654,7 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
         "Measure N images instead of all", "N");
     add_number(verify, "--seed", line.verify.seed, std::uint64_t{0}, many,
                "Which images a sample has [1]\nThe same seed chooses the same images of the same results.");
-    add_choice<std::string>(*this, verify, "--engine", line.verify.run.engine,
-                            {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}}, "Engine: auto [default], cuda or cpu",
-                            "NAME");
+    add_engine(*this, verify, line.verify.run.engine, "Engine: auto [default], cuda or cpu");
     verify.add_flag("-q,--quiet", quiet, "Print what doesn't hold, and errors only");
     add_config(*this, verify);
     add_validity_options(*this, verify, line.verify.run);

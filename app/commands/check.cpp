@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/console.hpp"
+#include "cli/layout.hpp"
 #include "cli/table.hpp"
 #include "commands/measured_sets.hpp"
 #include "commands/output_failure.hpp"
@@ -162,9 +163,9 @@ class Checker {
         if (auto order = swapped_order(255))
             return "channels are swapped, they are for " + *order + ", on the scale from 0 to 255";
         for (const KnownSet& known : known_sets())
-            if (are(known)) return std::string("they are those of ") + known.name + far_off();
+            if (are(known)) return std::string("the constants are from ") + known.name + far_off();
         if (equal_lists()) return "std equals mean" + far_off();
-        if (are_of_luma()) return "they are those of luma, not of the colors";
+        if (are_of_luma()) return "the constants are from luma, not from the colors";
         for (const double scale : {1.0, 255.0}) {
             if (!means_fit({}, scale)) continue;
             const std::string also = scale == 1 ? "" : ", on the scale from 0 to 255";
@@ -179,7 +180,7 @@ class Checker {
 
     /// Lines with the constants and the numbers of the set.
     std::string table() const {
-        std::vector<std::array<std::string, 5>> lines{{"channel", "mean", "of the set", "std", "of the set"}};
+        std::vector<std::vector<std::string>> lines{{"channel", "mean", "of the set", "std", "of the set"}};
         for (std::size_t i = 0; i < channels_.size(); ++i) {
             const Sums& sums = channels_[i].second;
             const auto with_error = [](double value, double error) {
@@ -189,21 +190,7 @@ class Checker {
                              with_error(sums.mean(), sums.error_of_mean()), shown(std_[i].value),
                              with_error(sums.std(), sums.error_of_std())});
         }
-        const auto width = [](const std::string& text) {
-            return static_cast<std::size_t>(std::count_if(
-                text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-        };
-        std::array<std::size_t, 5> widths{};
-        for (const auto& line : lines)
-            for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], width(line[i]));
-        std::string text;
-        for (const auto& line : lines) {
-            std::string own;
-            for (std::size_t i = 0; i < line.size(); ++i)
-                own += line[i] + std::string(widths[i] - width(line[i]) + 2, ' ');
-            text += own.substr(0, own.find_last_not_of(' ') + 1) + '\n';
-        }
-        return text;
+        return aligned(lines);
     }
 
   private:
@@ -336,13 +323,7 @@ int check(const CheckOptions& options, Console& console) {
 
 int check_constants(const CheckOptions& options) {
     Console console(!options.notes);
-    return exit_code_of(console, [&] {
-        try {
-            return check(options, console);
-        } catch (const RunEnded& end) {
-            return end.code();
-        }
-    });
+    return exit_code_of(console, [&] { return check(options, console); });
 }
 
 }  // namespace gpuhist::app

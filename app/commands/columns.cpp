@@ -1,7 +1,6 @@
 #include "commands/columns.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -39,21 +38,11 @@ std::string joined(const std::vector<std::string>& names, const std::string& quo
 }
 
 std::string as_text(const Percentiles& percentiles) {
-    using Line = std::array<std::string, 6>;
-    std::vector<Line> lines{{"name", "unit", "type", "for", "source", "definition"}};
+    std::vector<std::vector<std::string>> lines{{"name", "unit", "type", "for", "source", "definition"}};
     for (const Column& column : columns(percentiles))
         lines.push_back(
             {column.name, column.unit, to_string(column.type), column.images, column.source, column.definition});
-    std::array<std::size_t, 6> widths{};
-    for (const Line& line : lines)
-        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-    std::string text;
-    for (const Line& line : lines) {
-        for (std::size_t i = 0; i + 1 < line.size(); ++i)
-            text += line[i] + std::string(widths[i] - line[i].size() + 2, ' ');
-        text += line.back() + '\n';
-    }
-    return text;
+    return aligned(lines);
 }
 
 std::string as_json(const Percentiles& percentiles) {

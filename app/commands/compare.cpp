@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/console.hpp"
+#include "cli/layout.hpp"
 #include "cli/table.hpp"
 #include "commands/gate_report.hpp"
 #include "commands/measured_sets.hpp"
@@ -86,22 +87,10 @@ class Lines {
                               words_of(channel), numbers_of(channel)});
         }
     }
-    std::string text() const {
-        std::array<std::size_t, 4> widths{};
-        for (const auto& line : lines_)
-            for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-        std::string text;
-        for (const auto& line : lines_) {
-            std::string own;
-            for (std::size_t i = 0; i < line.size(); ++i)
-                own += line[i] + std::string(widths[i] - line[i].size() + 2, ' ');
-            text += own.substr(0, own.find_last_not_of(' ') + 1) + '\n';
-        }
-        return text;
-    }
+    std::string text() const { return aligned(lines_); }
 
   private:
-    std::vector<std::array<std::string, 4>> lines_;
+    std::vector<std::vector<std::string>> lines_;
 };
 
 /// Value in a column of a comparison.
@@ -448,11 +437,7 @@ int compare(const CompareOptions& options) {
     Console console(!options.notes);
     return exit_code_of(console, [&] {
         if (options.print_policy) return print_policy(options, console);
-        try {
-            return Comparer(options, console).execute();
-        } catch (const RunEnded& end) {
-            return end.code();
-        }
+        return Comparer(options, console).execute();
     });
 }
 

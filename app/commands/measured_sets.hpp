@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "commands/output_failure.hpp"
 #include "commands/results_there.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/shard.hpp"
@@ -29,16 +30,6 @@ using RunOptions = std::map<std::string, std::string>;
 
 /// Options that change the numbers of an image and differ in two runs, for a message; empty if there are none.
 std::string differing_options(const RunOptions& a, const RunOptions& b);
-
-/// End of a command because a run over its inputs ended, which said why.
-class RunEnded : public Error {
-  public:
-    explicit RunEnded(int code) : Error("the images could not be measured"), code_(code) {}
-    int code() const { return code_; }
-
-  private:
-    int code_;
-};
 
 /// A set with its exact counts.
 struct MeasuredSet {

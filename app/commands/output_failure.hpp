@@ -12,6 +12,16 @@ class OutputFailure : public Error {
     using Error::Error;
 };
 
+/// End of a command because a run over its inputs ended, which said why.
+class RunEnded : public Error {
+  public:
+    explicit RunEnded(int code) : Error("the images could not be measured"), code_(code) {}
+    int code() const { return code_; }
+
+  private:
+    int code_;
+};
+
 /// Runs a writer. What it throws is a failure of the output.
 template <class Writer>
 void output(const Writer& writer) {
@@ -31,6 +41,8 @@ template <class Command>
 int exit_code_of(Console& console, const Command& command) {
     try {
         return command();
+    } catch (const RunEnded& end) {
+        return end.code();
     } catch (const OutputFailure& error) {
         console.say(error.what());
         return output_failed;

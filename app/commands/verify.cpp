@@ -270,13 +270,7 @@ class Verifier {
 
 int verify(const VerifyOptions& options) {
     Console console(!options.notes);
-    return exit_code_of(console, [&] {
-        try {
-            return Verifier(options, console).execute();
-        } catch (const RunEnded& end) {
-            return end.code();
-        }
-    });
+    return exit_code_of(console, [&] { return Verifier(options, console).execute(); });
 }
 
 }  // namespace gpuhist::app
