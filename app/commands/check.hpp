@@ -1,4 +1,4 @@
-/// `gpuhist check`: whether constants of normalization are those of a set.
+/// `gpuhist check`: compares constants of normalization with a set.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct CheckOptions {
 };
 
 /// Compares the constants with the numbers of the set, and prints what they are. Says on standard error why it cannot.
-/// Returns an ExitCode: policy_broken if the constants are not those of the set; data_refused if there are none, or
-/// the set has other channels.
+/// Returns an ExitCode: policy_broken if the constants do not fit the set; data_refused if there are none, or the
+/// set has other channels.
 int check_constants(const CheckOptions& options);
 
 }  // namespace gpuhist::app

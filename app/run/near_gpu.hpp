@@ -27,7 +27,7 @@ struct NearProcessors {
 /// Processors near each of these GPUs, as the system says in `devices`. Empty if they are the same for all GPUs, or not
 /// known of one.
 std::vector<NearProcessors> near_processors(const std::vector<GpuInfo>& gpus, const std::filesystem::path& devices);
-/// The same of the GPUs of this machine with these numbers.
+/// Processors near the GPUs of this machine with these numbers.
 std::vector<NearProcessors> near_processors(const std::vector<int>& gpus);
 
 /// GPU near which the calling thread runs; any_gpu if it may run anywhere.

@@ -461,7 +461,7 @@ Shard parse(const Kind& kind, std::string_view json, const std::string& name, co
     return shard;
 }
 
-/// The same shard with its stored groups and long runs of values in `storage`, as long as it exists.
+/// Copy of a shard whose stored groups and long runs of values are in `storage`, as long as the copy exists.
 Shard stored_in(const Shard& shard, const std::shared_ptr<FrequencyFile>& storage) {
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);

@@ -74,7 +74,7 @@ TEST_F(CheckCommand, RightConstantsAreRight) {
         EXPECT_EQ(done.code, all_done) << done.out << done.err;
         EXPECT_TRUE(contains(done.out, "right  c.yaml: these are the constants of set (40 images)\n")) << done.out;
     }
-    // Of results, without the images.
+    // Results are enough, without the images.
     ASSERT_EQ(run({"set", "-q", "-o", "results"}).code, all_done);
     fs::rename(at("set"), at("gone"));
     EXPECT_EQ(check(numbers.mean, numbers.std, 1, 6, "results").code, all_done);
@@ -102,13 +102,14 @@ TEST_F(CheckCommand, MistakesAreNamed) {
     for (double& value : smaller) value *= 2;
     expect_wrong(check(numbers.mean, smaller), "mean is right, but std is not");
     expect_wrong(check({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, 1, 3),
-                 "they are those of ImageNet: the mean of red is off by ");
+                 "the constants are from ImageNet: the mean of red is off by ");
     expect_wrong(check({0.11, 0.22, 0.93}, {0.2, 0.2, 0.2}), "they are of another set: the mean of ");
     ASSERT_EQ(run({"set", "-q", "-o", "results"}).code, all_done);
     for (const auto& row : table(read_text(at("results/dataset.csv"))))
         if (row.at("channel") == "luma") {
             const double mean = std::stod(row.at("mean")) / 255, std = std::stod(row.at("std")) / 255;
-            expect_wrong(check({mean, mean, mean}, {std, std, std}), "they are those of luma, not of the colors\n");
+            expect_wrong(check({mean, mean, mean}, {std, std, std}),
+                         "the constants are from luma, not from the colors\n");
         }
 }
 
