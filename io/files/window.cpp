@@ -16,6 +16,40 @@ namespace {
 
 constexpr std::uint64_t block = std::uint64_t{1} << 14;
 
+unsigned char* map(std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<unsigned char*>(memory);
+}
+
+/// Addresses for one window at a time, which a thread keeps: the threads of a process wait for each other whenever one
+/// maps memory.
+class KeptAddresses {
+  public:
+    ~KeptAddresses() {
+        if (memory_) munmap(memory_, bytes);
+    }
+    /// Null if they are lent, or too few.
+    unsigned char* take(std::size_t size) {
+        if (lent_ || size > bytes) return nullptr;
+        if (!memory_) memory_ = map(bytes);
+        lent_ = memory_ != nullptr;
+        return memory_;
+    }
+    /// `held`: bytes that are in memory.
+    void give_back(std::uint64_t held) {
+        if (held > kept) madvise(memory_, bytes, MADV_DONTNEED);
+        lent_ = false;
+    }
+
+  private:
+    static constexpr std::size_t bytes = std::size_t{1} << 26;
+    static constexpr std::uint64_t kept = std::uint64_t{1} << 18;
+    unsigned char* memory_ = nullptr;
+    bool lent_ = false;
+};
+
+thread_local KeptAddresses kept_addresses;
+
 }  // namespace
 
 std::uint64_t modified_at(const struct stat& status) {
@@ -49,15 +83,18 @@ FileWindow::FileWindow(int descriptor, std::string name) : descriptor_(descripto
     if (!S_ISREG(status_.st_mode)) fail(name_, kind_of(status_.st_mode));
     size_ = static_cast<std::size_t>(status_.st_size);
     if (size_ == 0) fail(name_, "empty: it has no bytes", IoError::Kind::truncated);
-    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        fail(name_, "no addresses for its " + std::to_string(size_) + " bytes", IoError::Kind::memory);
-    memory_ = static_cast<unsigned char*>(memory);
+    memory_ = kept_addresses.take(size_);
+    kept_ = memory_ != nullptr;
+    if (!kept_) memory_ = map(size_);
+    if (!memory_) fail(name_, "no addresses for its " + std::to_string(size_) + " bytes", IoError::Kind::memory);
     there_.resize((size_ + block - 1) / block);
 }
 
 FileWindow::~FileWindow() {
-    munmap(memory_, size_);
+    if (kept_)
+        kept_addresses.give_back(held_);
+    else
+        munmap(memory_, size_);
 }
 
 void FileWindow::load(std::uint64_t offset, std::uint64_t count) {

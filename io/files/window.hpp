@@ -15,7 +15,7 @@ namespace gpuhist::io {
 std::uint64_t modified_at(const struct stat& status);
 
 /// Regular file as bytes, which are read by blocks, each when it is first looked at. The memory is of this process
-/// alone, so that a file that becomes shorter is an error and no signal. Not to be shared by threads.
+/// alone, so that a file that becomes shorter is an error and no signal. One thread makes, uses and destroys it.
 class FileWindow {
   public:
     /// Opens a window on a file. The caller keeps `descriptor`. `name` is for messages. Throws IoError.
@@ -42,7 +42,8 @@ class FileWindow {
     int descriptor_;
     std::string name_;
     struct stat status_ {};
-    unsigned char* memory_ = nullptr;
+    unsigned char* memory_ = nullptr;  ///< where blocks that are not there yet have any contents
+    bool kept_ = false;                ///< by the thread, for its next window
     std::size_t size_ = 0;
     std::vector<bool> there_;  ///< each block
     std::uint64_t held_ = 0;   ///< bytes
