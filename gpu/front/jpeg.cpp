@@ -119,7 +119,7 @@ class JpegDecoder::Implementation {
             plans.push_back(jpeg::parse(static_cast<const unsigned char*>(files[i].data), files[i].bytes));
             if (plans[i].reason.empty()) most += jpeg::staged_bytes(files[i].bytes, plans[i]) + word_alignment;
         }
-        auto* words = reinterpret_cast<unsigned char*>(data_.reserve(most));
+        auto* words = reinterpret_cast<unsigned char*>(data_.reserve_ahead(most));
         plan_ = {};
         headers_.clear();
         tables_.clear();
@@ -217,7 +217,7 @@ class JpegDecoder::Implementation {
                           planes = room.take(static_cast<std::size_t>(plan_.planes)),
                           pixels = room.take(static_cast<std::size_t>(plan_.pixels));
 
-        char* facts = facts_.reserve(uploaded);
+        char* facts = facts_.reserve_ahead(uploaded);
         const auto put = [&](std::size_t at, const auto& list) {
             std::memcpy(facts + at, list.data(), bytes_of(list));
         };
@@ -228,8 +228,8 @@ class JpegDecoder::Implementation {
         GPUHIST_CUDA(cudaStreamWaitEvent(stream, decoded_, 0));
         if (room.bytes() > device_.bytes() || damage_bytes > damage_.bytes())
             GPUHIST_CUDA(cudaEventSynchronize(decoded_));  // before the memory is freed
-        damage_.reserve(damage_bytes);
-        char* device = device_.reserve(room.bytes());
+        damage_.reserve_ahead(damage_bytes);
+        char* device = device_.reserve_ahead(room.bytes());
         GPUHIST_CUDA(cudaMemcpyAsync(device, facts, uploaded, cudaMemcpyHostToDevice, stream));
         GPUHIST_CUDA(cudaMemcpyAsync(device + words, data_.data(), plan_.words, cudaMemcpyHostToDevice, stream));
         GPUHIST_CUDA(cudaEventRecord(uploaded_, stream));

@@ -74,6 +74,22 @@ class Buffer {
         }
         return static_cast<char*>(data_);
     }
+    /// The same, with half as much again if the memory must grow and that much is there: the next data may be larger,
+    /// and to free memory waits for the GPU.
+    char* reserve_ahead(std::size_t bytes) {
+        if (bytes > bytes_) {
+            release();
+            const std::size_t ahead = bytes + bytes / 2;
+            const cudaError_t status = Allocate(&data_, ahead);
+            if (status == cudaSuccess) {
+                bytes_ = ahead;
+                return static_cast<char*>(data_);
+            }
+            data_ = nullptr;
+            ignore(status);
+        }
+        return reserve(bytes);
+    }
     char* data() const { return static_cast<char*>(data_); }
     std::size_t bytes() const { return bytes_; }
 
