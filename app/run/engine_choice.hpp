@@ -20,6 +20,8 @@ struct GpuTerms {
     /// Time of each thread after which the GPU is judged. It begins later by the time that a context takes, for work
     /// that is done only once.
     double trial_seconds = 0.25;
+    /// Time that the CPU needs at least to decode a pixel of a JPEG.
+    double jpeg_pixel_seconds = 6e-9;
 };
 
 /// Tells when the GPU is worth its context, and whether it was. It assumes that later images are like those already
@@ -40,9 +42,13 @@ class EngineChoice {
     /// come. `more`: whether there are others that are not listed yet.
     bool wants_gpu(double elapsed, std::uint64_t waiting, bool more) const {
         if (cpu_.images <= 0 || elapsed < terms_.start_seconds / 16) return false;
-        const double left = std::max(static_cast<double>(waiting), more ? cpu_.images : 0);
+        const double left = images_left(waiting, more);
         return cpu_.seconds >= terms_.least_share * elapsed * threads_ && left > 0 &&
                cpu_.seconds / cpu_.images * left >= terms_.least_seconds * threads_;
+    }
+    /// Returns whether to start the GPU for the JPEGs that are left, before any is decoded. `pixels`: of one of them.
+    bool wants_gpu_for_jpegs(double pixels, std::uint64_t waiting, bool more) const {
+        return terms_.jpeg_pixel_seconds * pixels * images_left(waiting, more) >= terms_.least_seconds * threads_;
     }
 
     /// Whether the GPU has had its trial, and then whether it keeps threads for longer than the CPU engine did.
@@ -52,6 +58,10 @@ class EngineChoice {
     const GpuTerms& terms() const { return terms_; }
 
   private:
+    double images_left(std::uint64_t waiting, bool more) const {
+        return std::max(static_cast<double>(waiting), more ? cpu_.images : 0);
+    }
+
     struct Work {
         double images = 0, bytes = 0, seconds = 0;
     };

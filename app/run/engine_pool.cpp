@@ -89,8 +89,9 @@ void EnginePool::start() {
     }
     wide_ = std::move(engine);
     wide_made_ = true;
-    if (!automatic() || choice_.terms().start_seconds > 0) return;
-    begun_ = true;
+    if (!automatic()) return;
+    undecided_ = choice_.terms().start_seconds > 0;
+    if (undecided_) return;
     lock.unlock();
     begin_gpu();
 }
@@ -141,8 +142,12 @@ void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
         return;
     }
     const double elapsed = std::chrono::duration<double>(Clock::now() - begin_).count();
-    if (begun_ || !choice_.wants_gpu(elapsed, expected_, more_expected_)) return;
-    begun_ = true;
+    if (undecided_ && choice_.wants_gpu(elapsed, expected_, more_expected_)) begin_gpu_aside();
+}
+
+/// Has a thread of its own make the engine. The caller holds the lock.
+void EnginePool::begin_gpu_aside() {
+    undecided_ = false;
     try {
         coming_ = true;
         patience_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -158,8 +163,12 @@ void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
     }
 }
 
-void EnginePool::wait_for_gpu() {
+void EnginePool::wait_for_gpu(std::int64_t pixels) {
+    if (!undecided_ && !coming_) return;
     std::unique_lock lock(mutex_);
+    if (undecided_ && choice_.wants_gpu_for_jpegs(static_cast<double>(pixels), expected_, more_expected_))
+        begin_gpu_aside();
+    if (!coming_) return;
     if (!changed_.wait_until(lock, patience_, [&] { return !coming_; })) coming_ = false;
 }
 

@@ -58,10 +58,13 @@ class EnginePool {
     void start();
     /// Whether a GPU works at present.
     bool on_gpu() const { return on_gpu_; }
-    /// Whether an engine on a GPU is being made, beside the work of the CPU.
-    bool gpu_comes() const { return coming_; }
-    /// Waits until that engine is there, until there will be none, or until it takes twice as long as usual.
-    void wait_for_gpu();
+    /// Whether a GPU works at present, or may work later: `auto` has not judged yet, or its engine is being made.
+    bool may_use_gpu() const { return on_gpu_ || undecided_ || coming_; }
+    /// Takes note of a JPEG that a GPU could decode. Starts the GPU if the rest of the list is worth it, and waits
+    /// until its engine is there, until there will be none, or until that takes twice as long as usual. Waiting pays: a
+    /// GPU decodes several times as fast as the CPU, and its context takes several times as long to make while the CPU
+    /// is busy with files.
+    void wait_for_gpu(std::int64_t pixels);
 
     /// Tells how much work is left: `waiting` images, and `more` if the list is not complete. Safe to call from several
     /// threads.
@@ -162,6 +165,7 @@ class EnginePool {
     bool automatic() const { return name_ == "auto"; }
     void choose(const std::vector<Task>& tasks, double seconds);
     void begin_gpu();
+    void begin_gpu_aside();
     Lease take(bool alone, int gpu = any_gpu);
     Lease take_cpu(bool alone);
     Lease take_whole_gpu(int gpu);
@@ -193,8 +197,9 @@ class EnginePool {
     Clock::time_point patience_{};        ///< how long JPEGs wait for it
     std::uint64_t expected_ = 0;
     bool more_expected_ = false;
-    bool begun_ = false, judged_ = false;  ///< the GPU
+    bool judged_ = false;  ///< the GPU
     std::atomic<bool> on_gpu_{false}, coming_{false};
+    std::atomic<bool> undecided_{false};  ///< the GPU was not begun yet, and may be
     const bool cpu_too_;
     std::vector<Gpu> gpus_;
     bool exclusive_ = false;         ///< somebody has, or waits for, a whole GPU

@@ -125,14 +125,13 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     decode.strips = &strips;
     std::optional<JpegImage> jpeg;  // left encoded
     FileMemory::Bytes memory;
-    const bool waits = jpegs_.will_work();
-    if (waits || jpegs_.works()) {
+    if (jpegs_.may_work()) {
         decode.leave_encoded = [&](const std::vector<unsigned char>& bytes) {
             jpeg = JpegDecoder::inspect({bytes.data(), bytes.size()});
             if (!jpeg->reason.empty()) return false;
-            if (waits) {
+            if (!jpegs_.works()) {
                 clock.enter(Stage::engine);
-                engines_.wait_for_gpu();
+                engines_.wait_for_gpu(jpeg->view.pixels());
                 clock.enter(Stage::decode);
                 begun = std::chrono::steady_clock::now();
             }

@@ -43,9 +43,10 @@ class JpegPool {
 
     /// Tells whether JPEGs are decoded there at present.
     bool works() const { return on_ == JpegOn::gpu || (on_ == JpegOn::automatic && !left_ && engines_.on_gpu()); }
-    /// Tells whether they will be soon. It pays to wait: a GPU decodes several times as fast as the CPU, and its
-    /// context takes several times as long to make while the CPU is busy with files.
-    bool will_work() const { return on_ == JpegOn::automatic && !left_ && engines_.gpu_comes(); }
+    /// Tells whether they are, or may be soon.
+    bool may_work() const {
+        return on_ == JpegOn::gpu || (on_ == JpegOn::automatic && !left_ && engines_.may_use_gpu());
+    }
 
     /// Decoders on a GPU. Those that are not idle are lent.
     struct Gpu {

@@ -544,6 +544,17 @@ TEST(EngineChoice, WantsTheGpuWhereEnoughWaits) {
     EXPECT_FALSE(after(16, 1.61, 1000, true)) << "less: decoding is what takes the time";
 }
 
+TEST(EngineChoice, WantsTheGpuForJpegsBeforeAnyIsDecoded) {
+    // 16 threads, at least 4 ns per pixel: 2 gigapixels are half a second of each thread.
+    EngineChoice choice({0.4, 0.5, 0.1, 0.25, 4e-9}, 16);
+    EXPECT_TRUE(choice.wants_gpu_for_jpegs(12e6, 167, false));
+    EXPECT_FALSE(choice.wants_gpu_for_jpegs(12e6, 166, false));
+    EXPECT_FALSE(choice.wants_gpu_for_jpegs(12e6, 0, true)) << "nothing is known of the rest";
+    choice.did(false, 167, 1e9, 1);
+    EXPECT_TRUE(choice.wants_gpu_for_jpegs(12e6, 0, true)) << "as much again is expected";
+    EXPECT_FALSE(choice.wants_gpu_for_jpegs(12e6, 0, false));
+}
+
 TEST(EngineChoice, JudgesTheGpuByWhatItKeepsThreadsFrom) {
     EngineChoice choice({0.4, 0.5, 0.1, 0.25}, 4);
     choice.did(false, 10, 1e9, 2);
