@@ -42,6 +42,12 @@ def test_images_are_seen_where_they_lie():
     assert _arrays.image_of(OnGpu((20, 1), strides=(40, 7))).width == 1  # a column's pixels have no distance
 
 
+def test_batches_of_planes_are_refused_with_the_axes_of_a_batch():
+    planes = OnGpu((7, 20, 30, 3), strides=(1800, 30, 1, 600))  # N x C x H x W, permuted
+    with pytest.raises(gh.InvalidArgument, match=r"permute\(0, 2, 3, 1\)"):
+        _arrays.image_of(planes, "NHWC", batch=True)
+
+
 @pytest.mark.parametrize(
     ("array", "options", "words"),
     [

@@ -394,7 +394,8 @@ def image_of(
         height > 1 and row_step < width * channels
     ):
         if array.gpu is not None:
-            raise InvalidArgument(_not_interleaved(planar))
+            planes = channels > 1 and channel_step > pixel_step
+            raise InvalidArgument(_not_interleaved(planes, batch=len(given) == 4))
         import numpy as np
 
         whole = array.owner
@@ -427,11 +428,12 @@ def image_of(
     )
 
 
-def _not_interleaved(planar: bool) -> str:
+def _not_interleaved(planes: bool, batch: bool) -> str:
+    axes = "0, 2, 3, 1" if batch else "1, 2, 0"
     remedy = (
-        "x.permute(1, 2, 0).contiguous() (torch) or x.transpose(1, 2, 0).copy() (CuPy) makes a copy that is, or keep "
+        f"x.permute({axes}).contiguous() (torch) or x.transpose({axes}).copy() (CuPy) makes a copy that is, or keep "
         "the tensor in torch.channels_last"
-        if planar
+        if planes
         else "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
     )
     return (
