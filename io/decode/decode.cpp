@@ -156,7 +156,8 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
                                    ? bytes.size()
                                    : std::min<std::uint64_t>(found.held_bytes, bytes.size());
     const std::uint64_t pixels = rows > 0 ? saturating_product(2 * rows, found.width) : pixels_of(found);
-    if (options.admit) options.admit(held + found.mask_bytes, saturating_product(pixels, found.pixel_bytes));
+    const std::uint64_t beside_pixels = found.mask_bytes + (rows > 0 ? 0 : found.whole_bytes);
+    if (options.admit) options.admit(held + beside_pixels, saturating_product(pixels, found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options, rows, beside ? &beside->mask() : nullptr};
     Image image = found.format->decode(file);
     while (rows > 0 && options.strips->again && options.strips->again()) image = found.format->decode(file);

@@ -1,4 +1,5 @@
 // PNG, by libpng, which gets the chunks that make the pixels and no others.
+#include <libdeflate.h>
 #include <png.h>
 #include <zlib.h>
 
@@ -6,6 +7,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
+#include <memory>
 #include <opencv2/core.hpp>
 #include <optional>
 #include <string>
@@ -93,6 +95,27 @@ std::uint64_t row_bytes(const Header& header) {
     return (saturating_product(header.width, samples * header.bits) - 1) / 8 + 1;
 }
 
+/// Bytes that the data of an image are before they are compressed: rows, each after the number of its filter.
+std::uint64_t inflated_bytes(const Header& header) {
+    if (!header.interlaced) return saturating_product(row_bytes(header) + 1, header.height);
+    struct Pass {
+        std::uint64_t left, top, across, down;
+    };
+    constexpr Pass passes[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                               {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+    std::uint64_t bytes = 0;
+    for (const auto& [left, top, across, down] : passes) {
+        if (header.width <= left || header.height <= top) continue;
+        Header pass = header;
+        pass.width = (header.width - left - 1) / across + 1;
+        bytes += saturating_product(row_bytes(pass) + 1, (header.height - top - 1) / down + 1);
+    }
+    return bytes;
+}
+
+/// Most bytes of data that are inflated at once.
+constexpr std::uint64_t most_inflated = std::uint64_t{1} << 27;
+
 void inspect(const Bytes& file, Probe& probe) {
     if (!file.has(0, png_signature.size() + 8)) {
         probe.truncated = "the PNG ends inside its header";
@@ -132,6 +155,7 @@ void inspect(const Bytes& file, Probe& probe) {
                               : "the PNG ends before its IEND chunk";
     else if (data == 0)
         probe.damaged = "the PNG has no image data";
+    if (inflated_bytes(header) <= most_inflated) probe.whole_bytes = inflated_bytes(header) + data;
     // Deflate makes at most 1032 bytes of one. Less in a truncated file is no wonder, up to a point.
     const std::uint64_t most = 1032 * data * (probe.truncated.empty() ? 1 : 1024);
     if (saturating_product(row_bytes(header), header.height) > most && probe.damaged.empty() && header.width != 0)
@@ -141,22 +165,46 @@ void inspect(const Bytes& file, Probe& probe) {
 
 // ---- libpng ----
 
+/// Inflates data whose stream is sound, ends with them, and has the expected length. Returns whether it is so.
+bool inflate_whole(const unsigned char* data, std::size_t size, unsigned char* to, std::size_t bytes) {
+    struct Free {
+        void operator()(libdeflate_decompressor* codec) const { libdeflate_free_decompressor(codec); }
+    };
+    thread_local const std::unique_ptr<libdeflate_decompressor, Free> codec(libdeflate_alloc_decompressor());
+    std::size_t used = 0;
+    return codec &&
+           libdeflate_zlib_decompress_ex(codec.get(), data, size, to, bytes, &used, nullptr) == LIBDEFLATE_SUCCESS &&
+           used == size;
+}
+
 /// PNG as libpng gets it: the header's chunks, and the data in chunks of our own. libpng looks for the end of the zlib
 /// stream, and at its checksum, only in the piece of data that it holds when the last row is done, and keeps quiet
 /// where there is none. So the last piece is a large one, and ends in bytes that belong to nothing: "Extra compressed
 /// data" then tells that the stream ended before them, with the right checksum.
+///
+/// If all rows are decoded at once, and their data are sound, they come inflated, as a stream of stored blocks:
+/// libdeflate inflates faster than the zlib that libpng uses. Of other data, libpng says what is wrong.
 struct Stream {
-    /// Bytes of the file, or others.
+    /// Bytes of the file, of the inflated rows, or others.
     struct Piece {
+        enum class Of { file, rows, text } of;
         std::uint64_t begin, size;
-        std::string text;  ///< empty: they are the file's
+        std::string text{};
 
-        explicit Piece(std::string others) : begin(0), size(others.size()), text(std::move(others)) {}
-        Piece(std::uint64_t first, std::uint64_t count) : begin(first), size(count) {}
+        explicit Piece(std::string others) : of(Of::text), begin(0), size(others.size()), text(std::move(others)) {}
+        Piece(Of bytes, std::uint64_t first, std::uint64_t count) : of(bytes), begin(first), size(count) {}
+        Piece part(std::uint64_t first, std::uint64_t count) const {
+            return of == Of::text ? Piece(text.substr(first, count)) : Piece(of, begin + first, count);
+        }
     };
     std::vector<Piece> pieces;  ///< all of it, in order
+    cv::Mat rows;               ///< inflated; empty: the data are the file's
 
     explicit Stream(const EncodedImage& file);
+
+  private:
+    bool inflate(const EncodedImage& file, const Header& header, const std::vector<Piece>& data, std::uint64_t size);
+    std::vector<Piece> stored(std::uint64_t bytes) const;
     void add_data(const std::vector<Piece>& data, std::uint64_t begin, std::uint64_t end, bool last);
 };
 
@@ -168,7 +216,7 @@ Stream::Stream(const EncodedImage& file) {
     while (const auto chunk = chunk_at(file.bytes, position)) {
         position = chunk->end();
         if (chunk->is("IDAT")) {
-            data.emplace_back(chunk->data(), chunk->size);
+            data.emplace_back(Piece::Of::file, chunk->data(), chunk->size);
             size += chunk->size;
         }
         const bool wanted =
@@ -177,11 +225,61 @@ Stream::Stream(const EncodedImage& file) {
         if (chunk->is("IEND") || !chunk->whole) break;
     }
     pieces.emplace_back(std::move(head));
+    if (inflate(file, header, data, size)) {
+        data = stored(inflated_bytes(header));
+        size = 0;
+        for (const Piece& piece : data) size += piece.size;
+    }
     const std::uint64_t tail = size - std::min<std::uint64_t>(size, piece_bytes - extra.size());
     constexpr std::uint64_t longest = std::uint64_t{1} << 30;
     for (std::uint64_t begin = 0; begin < tail; begin += longest)
         add_data(data, begin, std::min(tail, begin + longest), false);
     add_data(data, tail, size, file.probe.truncated.empty());
+}
+
+/// Inflates the rows. Returns false, without rows, if they are not decoded at once, or if libpng must look at the data.
+bool Stream::inflate(const EncodedImage& file, const Header& header, const std::vector<Piece>& data,
+                     std::uint64_t size) {
+    if (file.strip_rows > 0 || file.probe.whole_bytes == 0 || !file.probe.truncated.empty() || data.empty())
+        return false;
+    const std::uint64_t bytes = inflated_bytes(header);
+    std::unique_ptr<unsigned char[]> joined;
+    const unsigned char* all = file.bytes.at(data.front().begin);
+    try {
+        rows.allocator = file.options.allocator;
+        rows.create(1, static_cast<int>(bytes), CV_8UC1);
+        if (data.size() > 1 || file.bytes.of_window()) {
+            joined.reset(new unsigned char[size]);
+            std::uint64_t at = 0;
+            for (const Piece& piece : data) at += file.bytes.copy(piece.begin, piece.size, joined.get() + at);
+            all = joined.get();
+        }
+    } catch (const std::exception&) {  // no memory
+        rows.release();
+        return false;
+    }
+    if (!inflate_whole(all, size, rows.data, bytes)) rows.release();
+    return !rows.empty();
+}
+
+/// Stream of zlib whose blocks are the rows, uncompressed.
+std::vector<Stream::Piece> Stream::stored(std::uint64_t bytes) const {
+    constexpr std::uint64_t longest = 65535;
+    std::vector<Piece> stream;
+    stream.emplace_back(std::string("\x78\x01", 2));
+    for (std::uint64_t begin = 0; begin < bytes; begin += longest) {
+        const std::uint64_t count = std::min(longest, bytes - begin);
+        std::string header(1, begin + count == bytes ? '\1' : '\0');
+        for (const std::uint64_t number : {count, ~count})
+            for (const int shift : {0, 8}) header += static_cast<char>(number >> shift & 255);
+        stream.emplace_back(std::move(header));
+        stream.emplace_back(Piece::Of::rows, begin, count);
+    }
+    const std::uint32_t sum = libdeflate_adler32(1, rows.data, bytes);
+    std::string end;
+    for (int shift = 24; shift >= 0; shift -= 8) end += static_cast<char>(sum >> shift & 255);
+    stream.emplace_back(std::move(end));
+    return stream;
 }
 
 void Stream::add_data(const std::vector<Piece>& data, std::uint64_t begin, std::uint64_t end, bool last) {
@@ -192,7 +290,7 @@ void Stream::add_data(const std::vector<Piece>& data, std::uint64_t begin, std::
     std::uint64_t at = 0;
     for (const Piece& part : data) {
         const std::uint64_t first = std::clamp(begin, at, at + part.size), next = std::clamp(end, at, at + part.size);
-        if (first < next) pieces.emplace_back(part.begin + first - at, next - first);
+        if (first < next) pieces.push_back(part.part(first - at, next - first));
         at += part.size;
     }
     if (last) pieces.emplace_back(std::string(extra));
@@ -204,6 +302,7 @@ struct Decoder {
     png_structp png;
     png_infop info;
     const Bytes* file;
+    const unsigned char* rows;    ///< inflated
     const Stream::Piece* pieces;  ///< what is still to be read
     const Stream::Piece* end;
     std::uint64_t offset;  ///< in the first of them
@@ -245,10 +344,16 @@ void read(png_structp png, png_bytep to, std::size_t count) {
         }
         const Stream::Piece& piece = *decoder.pieces;
         const std::size_t got = std::min<std::uint64_t>(count, piece.size - decoder.offset);
-        if (piece.text.empty())
-            decoder.file->copy(piece.begin + decoder.offset, got, to);
-        else
-            std::memcpy(to, piece.text.data() + decoder.offset, got);
+        switch (piece.of) {
+            case Stream::Piece::Of::file:
+                decoder.file->copy(piece.begin + decoder.offset, got, to);
+                break;
+            case Stream::Piece::Of::rows:
+                std::memcpy(to, decoder.rows + piece.begin + decoder.offset, got);
+                break;
+            case Stream::Piece::Of::text:
+                std::memcpy(to, piece.text.data() + decoder.offset, got);
+        }
         to += got;
         count -= got;
         decoder.offset += got;
@@ -272,6 +377,7 @@ bool start(Decoder& decoder, const Header& header, bool raw) {
     png_set_crc_action(decoder.png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // inspect() looked at them
     png_set_benign_errors(decoder.png, 1);
     png_set_compression_buffer_size(decoder.png, piece_bytes);
+    if (decoder.rows) png_set_option(decoder.png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);  // libdeflate looked at it
     png_set_option(decoder.png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some encoders name one too small
     png_read_info(decoder.png, decoder.info);
     if (header.palette() || (raw && header.gray() && !header.has_alpha())) {
@@ -342,6 +448,7 @@ Image decode(const EncodedImage& file) {
     const Stream stream(file);
     Decoder decoder{};
     decoder.file = &file.bytes;
+    decoder.rows = stream.rows.data;
     decoder.pieces = stream.pieces.data();
     decoder.end = decoder.pieces + stream.pieces.size();
     struct Guard {
@@ -406,7 +513,7 @@ const ImageFormat png_format{"a PNG",
                              inspect,
                              decode,
                              {"PNG, APNG",
-                              {"libpng", "zlib"},
+                              {"libpng", "libdeflate", "zlib"},
                               "u8, u16; 1, 2, 4 bits as 0 to 255",
                               "frames, composed; without --pages the default image",
                               "every type and depth, interlaced; palettes as colors; tRNS as alpha; gamma, profiles, "

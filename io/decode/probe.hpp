@@ -32,6 +32,7 @@ struct Probe {
     std::uint64_t pages = 1;              ///< of a TIFF whose first page is looked for
     bool masks = true;                    ///< that of a page is looked at
     std::uint64_t held_bytes = 0;         ///< of a window on the file the most that decoding holds; 0: all of it
+    std::uint64_t whole_bytes = 0;        ///< that decoding all rows at once holds beside the pixels
     std::uint64_t mask_bytes = 0;         ///< that decoding a mask holds beside the pixels
     std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before
     std::string unsupported;              ///< empty, or what the samples are that gpuhist does not read
