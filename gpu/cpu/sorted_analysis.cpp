@@ -1,7 +1,5 @@
 #include "cpu/sorted_analysis.hpp"
 
-#include <oneapi/tbb/parallel_sort.h>
-
 #include <algorithm>
 #include <type_traits>
 
@@ -17,9 +15,6 @@ namespace {
 
 /// Pixels whose codes are sorted at a time: each such part becomes a run.
 constexpr std::int64_t part_pixels = std::int64_t{1} << 22;
-
-/// Codes of 8 and 16 bits, sorted by one thread, from which on a radix sort takes less time.
-constexpr std::size_t least_radix = 64;
 
 /// Type in which codes are sorted.
 template <class Sample>
@@ -56,13 +51,7 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
     const bool brightness = sizeof(Sample) <= 2 && !core::is_real<Sample>;
     core::lay_out(result, image, request.luma_histogram || brightness, 0);
     result.range = counted_range(traits_of(image.depth));
-    auto& codes = [&]() -> auto& {
-        if constexpr (sizeof(Code) == 8)
-            return longs_;
-        else
-            return words_;
-    }
-    ();
+    auto& [codes, scratch] = keys_of<Code>();
     const std::int64_t part = std::min(part_pixels, image.pixels());
     if (codes.size() < static_cast<std::size_t>(part)) codes.resize(static_cast<std::size_t>(part));
     const core::CodeRange finite = core::finite_codes(image.depth);
@@ -72,15 +61,8 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
         std::size_t found = 0;
         for (ChannelAnalysis& channel : result.channels) {
             found = find_codes<Sample>(source, begin, end, channel.channel, codes.data());
-            Code* sorted = codes.data();
-            if (workers.threads() > 1 && end - begin >= serial_pixels) {
-                workers.among([&] { tbb::parallel_sort(sorted, sorted + found); });
-            } else if (sizeof(Sample) > 2 || found < least_radix) {
-                std::sort(sorted, sorted + found);
-            } else if constexpr (sizeof(Sample) <= 2) {
-                if (scratch_.size() < found) scratch_.resize(found);
-                sorted = radix_sort<8, sizeof(Sample)>(sorted, scratch_.data(), found, 8 * sizeof(Sample));
-            }
+            if (scratch.size() < found) scratch.resize(found);
+            Code* const sorted = sort_keys(workers, codes.data(), scratch.data(), found);
             Code* const last = sorted + found;
             // Non-finite values are at the ends.
             Code* const first = std::lower_bound(sorted, last, static_cast<Code>(finite.first));
@@ -128,7 +110,7 @@ namespace gpuhist {
 std::size_t sorting_bytes(const ImageView& image) {
     const auto pixels = static_cast<std::size_t>(image.pixels()), bytes = sample_bytes(image.depth);
     const std::size_t a_value = bytes > 4 ? 10 : 5;  // in a run whose writer has up to twice as much
-    return std::min<std::size_t>(cpu::part_pixels, pixels) * (bytes + 2 * a_value) +
+    return std::min<std::size_t>(cpu::part_pixels, pixels) * (2 * bytes + 2 * a_value) +
            static_cast<std::size_t>(image.channels + 1) * pixels * a_value;
 }
 

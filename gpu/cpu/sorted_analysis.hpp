@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "cpu/workers.hpp"
@@ -20,9 +21,17 @@ class SortedAnalyzer {
     template <class Sample, class Source>
     void run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result);
 
-    std::vector<std::uint32_t> words_;  ///< codes of 32 bits and fewer
-    std::vector<std::uint32_t> scratch_;
-    std::vector<std::uint64_t> longs_;  ///< codes of f64
+    /// Codes, and as many others while they are sorted.
+    template <class Code>
+    struct Keys {
+        std::vector<Code> codes, scratch;
+    };
+    template <class Code>
+    Keys<Code>& keys_of() {
+        return std::get<Keys<Code>>(keys_);
+    }
+
+    std::tuple<Keys<std::uint32_t>, Keys<std::uint64_t>> keys_;  ///< of 32 bits and fewer, and of f64
 };
 
 }  // namespace gpuhist::cpu

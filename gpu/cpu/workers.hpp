@@ -70,13 +70,6 @@ class Workers {
                 [&](int worker, std::int64_t begin, std::int64_t end) { body(worker, start + begin, start + end); }));
     }
 
-    /// Calls body(), whose parallel work runs on these threads.
-    template <class Body>
-    void among(const Body& body) {
-        if (!arena_) arena_.emplace(threads_);
-        arena_->execute(body);
-    }
-
   private:
     int threads_;
     std::optional<tbb::task_arena> arena_;
