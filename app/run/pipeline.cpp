@@ -17,7 +17,6 @@
 #include <memory>
 #include <opencv2/core.hpp>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "cli/console.hpp"
@@ -578,7 +577,7 @@ int run(const Options& given, RunSummary* summary, const EngineFactory& make, co
         for (const GpuInfo& gpu : gpus()) options.gpus.push_back(gpu.index);
     options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
     // More threads than processors would be complained about by the library that makes them.
-    cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_of(options)));
+    cv::setNumThreads(std::min(usable_processors(), threads_of(options)));
     Console console(options.quiet);
     const auto unwritten = [&console](const std::string& name) { console.note(unwritten_text(name)); };
     options.inputs.unwritten = options.decode.unwritten = unwritten;

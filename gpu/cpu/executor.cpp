@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "cpu/classifier.hpp"
 #include "cpu/counted_analysis.hpp"
@@ -140,7 +139,7 @@ std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options, cons
 int threads_of(const EngineOptions& options) {
     if (options.threads == 0) return available_threads();
     // More threads than processors would only wait for each other.
-    return std::min(options.threads, std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+    return std::min(options.threads, usable_processors());
 }
 
 EngineInfo info() {

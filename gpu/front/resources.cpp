@@ -1,5 +1,6 @@
 #include "gpuhist/resources.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,8 +81,14 @@ GroupLimits group_limits(const std::string& root) {
 
 }  // namespace front
 
+int usable_processors() {
+    cpu_set_t mask;
+    if (sched_getaffinity(getpid(), sizeof mask, &mask) == 0) return std::max(1, CPU_COUNT(&mask));
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));  // more than the mask has room for
+}
+
 int available_threads() {
-    const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    const int processors = usable_processors();
     const std::optional<double> quota = front::group_limits().processors;
     return quota && *quota < processors ? std::max(1, static_cast<int>(std::ceil(*quota))) : processors;
 }

@@ -3,6 +3,8 @@
 // Environment: GPUHIST_PROGRAM, the program; GPUHIST_GOLDEN, the folder of expected outputs.
 #include "support/command.hpp"
 
+#include <sched.h>
+
 #include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -539,6 +541,29 @@ TEST_F(Command, QuietPrintsOnlyWhatIsAskedFor) {
     const Outcome error = run({"missing.png", "-q"});
     EXPECT_EQ(error.code, inputs_failed);
     EXPECT_TRUE(contains(error.err, "missing.png")) << error.err;
+}
+
+TEST_F(Command, IsQuietWhereItMayRunOnOneProcessor) {
+    save("d/x.png", make_image(16, 16, CV_8UC1));
+    save("d/y.png", make_image(16, 16, CV_32FC1));
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int processor = 0; CPU_COUNT(&one) == 0; ++processor)
+        if (CPU_ISSET(processor, &before)) CPU_SET(processor, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    std::vector<Outcome> outcomes;
+    for (const char* threads : {"", "--threads=1", "--threads=2", "--threads=9"})
+        for (const char* input : {"d", "d/y.png"}) {
+            std::vector<std::string> words{input, "-q", "--force"};
+            if (*threads) words.emplace_back(threads);
+            outcomes.push_back(run(words));
+        }
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    for (const Outcome& outcome : outcomes) {
+        EXPECT_EQ(outcome.code, all_done);
+        EXPECT_EQ(outcome.out + outcome.err, "");
+    }
 }
 
 TEST_F(Command, StandardInput) {

@@ -1,6 +1,9 @@
 // Resources of the process: limits of control groups, read from played files.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -84,9 +87,24 @@ TEST_F(ResourcesTest, AContainerOfVersion1SeesItsGroupAtTheTop) {
     EXPECT_EQ(limits().processors, 0.25);
 }
 
+TEST(Resources, AProcessMayRunOnSomeProcessorsOnly) {
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int processor = 0; CPU_COUNT(&one) == 0; ++processor)
+        if (CPU_ISSET(processor, &before)) CPU_SET(processor, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    const int processors = usable_processors(), threads = available_threads();
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    EXPECT_EQ(processors, 1);
+    EXPECT_EQ(threads, 1);
+    EXPECT_EQ(usable_processors(), CPU_COUNT(&before));
+}
+
 TEST(Resources, OfThisProcessAreWithinTheMachine) {
     EXPECT_GE(available_threads(), 1);
-    EXPECT_LE(available_threads(), static_cast<int>(std::thread::hardware_concurrency()));
+    EXPECT_LE(available_threads(), usable_processors());
+    EXPECT_LE(usable_processors(), std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     EXPECT_GT(available_memory(), std::uint64_t{1} << 20);
     const std::string threads = std::to_string(available_threads());
     for (const EngineInfo& engine : engines())
