@@ -46,8 +46,15 @@ struct Extension {
 class Fits {
   public:
     explicit Fits(const Bytes& file)
-        : lock_(alone()), data_(const_cast<unsigned char*>(file.at(0))), size_(file.size()) {
-        fits_open_memfile(&fits_, "memory", READONLY, reinterpret_cast<void**>(&data_), &size_, 0, nullptr, &status_);
+        : lock_(alone()), data_(const_cast<unsigned char*>(file.at(0))), size_(file.size()), memory_(file.size()) {
+        constexpr std::size_t block = 2880;
+        if (size_ % block != 0) {  // CFITSIO reads whole blocks, also where the last one is cut off
+            padded_.assign(data_, data_ + size_);
+            memory_ = (size_ / block + 1) * block;
+            padded_.resize(memory_);
+            data_ = padded_.data();
+        }
+        fits_open_memfile(&fits_, "memory", READONLY, reinterpret_cast<void**>(&data_), &memory_, 0, nullptr, &status_);
         if (status_ != 0) fits_ = nullptr;
     }
     Fits(const Fits&) = delete;
@@ -79,8 +86,16 @@ class Fits {
         Extension found;
         found.number = number;
         int kind = 0, axes = 0, type = 0;
+        // CFITSIO reads outside of its memory where such a file is damaged.
         const bool compressed = fits_is_compressed_image(fits_, &status_) != 0;
-        if (fits_get_hdu_type(fits_, &kind, &status_) != 0 || (kind != IMAGE_HDU && !compressed)) return std::nullopt;
+        if (compressed) {
+            found.width = found.height = 1;
+            found.unsupported =
+                "a FITS image that is compressed is not supported: expand it with CFITSIO's funpack (Debian: "
+                "libcfitsio-bin)";
+            return found;
+        }
+        if (fits_get_hdu_type(fits_, &kind, &status_) != 0 || kind != IMAGE_HDU) return std::nullopt;
         constexpr int most = 16;
         std::array<LONGLONG, most> sides{};
         if (fits_get_img_dim(fits_, &axes, &status_) != 0 || axes == 0) return std::nullopt;
@@ -104,11 +119,9 @@ class Fits {
         const std::uint64_t bytes = saturating_product(saturating_product(found.width, found.height), found.planes);
         int stored = 0;
         fits_get_img_type(fits_, &stored, &status_);
-        const std::uint64_t needed = compressed
-                                         ? static_cast<std::uint64_t>(end - data)
-                                         : saturating_product(bytes, static_cast<std::uint64_t>(std::abs(stored) / 8));
+        const std::uint64_t needed = saturating_product(bytes, static_cast<std::uint64_t>(std::abs(stored) / 8));
         const std::uint64_t left = size_ - std::min<std::uint64_t>(size_, static_cast<std::uint64_t>(data));
-        if (status_ == 0 && (compressed ? needed > left + 2880 : needed > left))
+        if (status_ == 0 && needed > left)
             found.truncated = "the FITS file ends in the data of its header " + std::to_string(number);
         return found;
     }
@@ -167,7 +180,8 @@ class Fits {
 
     std::unique_lock<std::recursive_mutex> lock_;
     unsigned char* data_;
-    std::size_t size_;
+    std::size_t size_, memory_;
+    std::vector<unsigned char> padded_;
     fitsfile* fits_ = nullptr;
     int status_ = 0;
 };
@@ -303,9 +317,9 @@ const ImageFormat fits_format{"a FITS file",
                                "signed and unsigned integers of 8, 16 and 32 bits, and of 64 bits whose values need "
                                "32; floats of 32 and 64 bits; integers with BSCALE as floats",
                                "images of all extensions, and the planes of cubes",
-                               "BZERO and BSCALE; BLANK as nodata, or NaN in floats; compressed images; rows in the "
+                               "BZERO and BSCALE; BLANK as nodata, or NaN in floats; rows in the "
                                "order in which they are stored; checksums",
-                               "tables, files without an image",
+                               "compressed images, tables, files without an image",
                                "libcfitsio-dev"},
                               find_pages};
 

@@ -218,7 +218,7 @@ Image decode(const EncodedImage& file) {
 }  // namespace
 
 const ImageFormat tga_format{"a TGA",
-                             {".tga", ".icb", ".vda", ".vst"},
+                             {".icb", ".tga", ".vda", ".vst"},
                              4,
                              matches,
                              inspect,

@@ -98,12 +98,10 @@ def fits(cases):
     for kind, bits in (('u', 8), ('u', 16), ('u', 32), ('s', 8), ('s', 16), ('s', 32), ('f', 32), ('f', 64)):
         a = picture(HEIGHT, WIDTH, 1, bits, kind)[..., 0]
         cases.add(f'fits_{a.dtype.name}.fits', file(primary(a)), gray(a[..., None]))
-        if kind != 'f' and (kind, bits) != ('s', 8):
-            compressed = astropy_fits.CompImageHDU(a, compression_type='RICE_1')
-            cases.add(f'fits_rice_{a.dtype.name}.fits', file(primary(), compressed), gray(a[..., None]))
-        gzip = astropy_fits.CompImageHDU(a, compression_type='GZIP_1', quantize_level=0)
-        cases.add(f'fits_gzip_{a.dtype.name}.fits', file(primary(), gzip), gray(a[..., None]), may_refuse=(kind, bits) == ('s', 8))
     a = picture(HEIGHT, WIDTH, 1, 16, 's')[..., 0]
+    for compression in ('RICE_1', 'GZIP_1'):
+        compressed = astropy_fits.CompImageHDU(a, compression_type=compression)
+        cases.add(f'fits_compressed_{compression}.fits', file(primary(), compressed), unsupported('funpack'))
     cases.add('fits_int64.fits', file(primary(a.astype(np.int64) * 3)), gray((a.astype(np.int32) * 3)[..., None]))
     cases.add('fits_int64_large.fits', file(primary(a.astype(np.int64) << 20)), unsupported('32 bits'))
     scaled = primary(a)
