@@ -16,7 +16,8 @@ class Decoders : public Directory {
         cv::RNG(7).fill(image, cv::RNG::UNIFORM, 0, 60000);
         save("set/a.png", image);
         save("set/b.png", image.rowRange(0, 9).clone());
-        write_text(at("set/scaled.pgm"), std::string("P5\n2 1\n100\n") + '\x0A' + '\x64');  // OpenCV makes 26 and 255
+        // 1 and 8; OpenCV divides by the scale, which gpuhist takes for the order of bytes alone.
+        write_text(at("set/scaled.pfm"), std::string("Pf\n2 1\n-2.0\n\0\0\x80\x3F\0\0\0\x41", 20));
     }
     bool without_opencv() const {
         return contains(run({"set/a.png", "--decoder", "opencv", "--write", "none"}).err, "are not installed");
@@ -35,9 +36,9 @@ TEST_F(Decoders, OpencvReadsImagesWhereAsked) {
         EXPECT_EQ(own[i].count("decoder"), 0U);
         EXPECT_EQ(found[i]["decoder"], "opencv");
         found[i].erase("decoder");
-        if (own[i]["path"] == "set/scaled.pgm") {
-            EXPECT_EQ(own[i]["max"], "100");
-            EXPECT_EQ(found[i]["max"], "255");
+        if (own[i]["path"] == "set/scaled.pfm") {
+            EXPECT_EQ(own[i]["max"], "8");
+            EXPECT_EQ(found[i]["max"], "4");
         } else {
             EXPECT_EQ(found[i], own[i]);
         }
@@ -53,11 +54,11 @@ TEST_F(Decoders, BothAreCompared) {
     const Outcome outcome = run({"set", "--decoder", "compare", "-o", "out"});
     EXPECT_EQ(outcome.code, policy_broken) << outcome.err;
     EXPECT_TRUE(contains(outcome.out, "compared  3 pairs: 2 identical, 1 different")) << outcome.out;
-    EXPECT_TRUE(contains(outcome.out, "different  scaled.pgm  1 of 2 samples")) << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, "different  scaled.pfm  2 of 2 samples, at most 4 apart")) << outcome.out;
     std::map<std::string, Row> rows;
     for (const Row& row : table(read_text(at("out/same.csv")))) rows[row.at("path")] = row;
     EXPECT_EQ(rows["a.png"]["relation"], "identical");
-    EXPECT_EQ(rows["scaled.pgm"]["relation"], "different");
+    EXPECT_EQ(rows["scaled.pfm"]["relation"], "different");
     EXPECT_EQ(run({"set/a.png", "--decoder", "compare", "-o", "one", "-q"}).code, all_done);
     EXPECT_EQ(run({"set/a.png", "set/b.png", "--decoder", "compare"}).code, usage_error);
     EXPECT_EQ(run({"set", "--decoder", "best"}).code, usage_error);
