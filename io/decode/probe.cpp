@@ -81,9 +81,12 @@ const ImageFormat* format_named(std::string_view name) {
 }
 
 std::string describe_unknown(const Bytes& file) {
-    for (const auto& [offset, signature, name, remedy] : unread_formats)
-        if (file.starts_with(signature, offset))
+    for (const auto& [offset, signature, name, remedy] : unread_formats) {
+        // Icons and cursors have pictures; headers like that of a TGA begin as they do.
+        const bool empty = signature.substr(0, 2) == "\0\0"sv && file.number(4, 2, Endian::little).value_or(0) == 0;
+        if (file.starts_with(signature, offset) && !empty)
             return std::string(name) + " is not a format that gpuhist reads: " + remedy;
+    }
 
     const auto beginning = file.text(0, std::min<std::size_t>(file.size(), 512));
     const auto control = [](char c) {
