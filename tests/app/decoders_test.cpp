@@ -91,6 +91,7 @@ TEST_F(Decoders, RawSamplesHaveTheLayoutThatIsGiven) {
     }
     EXPECT_EQ(run({"frame.raw", "--raw", "u8,12,1", "--pages", "all"}).code, usage_error);
     // Raw files of a directory, and resumption with another layout.
+    std::filesystem::create_directories(at("raws"));
     write_text(at("raws/a.raw"), "abcd");
     write_text(at("raws/b.raw"), "efgh");
     EXPECT_EQ(run({"raws", "--include", "*.raw", "--raw", "u8,2,2", "-q"}).code, all_done);
