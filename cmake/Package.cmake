@@ -48,7 +48,8 @@ of one image or of any number of them, on a GPU or the CPU.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "static libraries, headers and CMake files of gpuhist
 The libraries gpuhist::gpuhist, which measures pixels in memory, and
 gpuhist::io, which reads and writes files, with the parts of OpenCV in it.")
-string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS libtbb-dev zlib1g-dev libjpeg-dev libtiff-dev libpng-dev libzstd-dev liblzma-dev
+get_property(codec_packages GLOBAL PROPERTY gpuhist_codec_packages)
+string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${codec_packages} libtbb-dev zlib1g-dev libjpeg-dev libtiff-dev libpng-dev libzstd-dev liblzma-dev
   libdeflate-dev libopenexr-dev libopenjp2-7-dev libwebp-dev)
 
 # Debian wants licenses, of what is linked statically too, and changes in files of its own.

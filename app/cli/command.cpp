@@ -27,10 +27,23 @@
 namespace gpuhist::app {
 namespace {
 
+/// Comparison of gpuhist's own decoders with OpenCV's.
+SameOptions decoders_of(const Options& options) {
+    SameOptions same;
+    same.trees.assign(2, options.inputs.arguments.front());
+    same.output = options.output;
+    same.format = options.format == "none" ? "table" : options.format;
+    same.resume = options.resume;
+    same.force = options.force;
+    same.notes = !options.quiet;
+    same.by_opencv = true;
+    return same;
+}
+
 int execute(const CommandLine& line) {
     switch (line.command) {
         case Command::run:
-            return run(line.run);
+            return line.run.compare_decoders ? compare_pixels(decoders_of(line.run)) : run(line.run);
         case Command::devices:
             return show_devices();
         case Command::columns:

@@ -203,6 +203,22 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         if (given(option) && !writes.stats && options.format == "none")
             throw Contradiction({option}, std::string(option) + " applies to stats, " + why);
     if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard applies to stats, " + why);
+    if (given("--decoder") && options.by_opencv) {
+        for (const char* option : {"--raw", "--pages", "--shard"})
+            if (given(option))
+                throw Contradiction({"--decoder", option}, std::string(option) + " needs gpuhist's own decoders");
+        if (const std::string problem = io::opencv_decoder_problem(); !problem.empty())
+            throw Contradiction({"--decoder"}, "--decoder opencv: " + problem);
+    }
+    if (given("--decoder") && options.compare_decoders) {
+        if (inputs.size() != 1 || inputs.front() == "-" || options.inputs.listed())
+            throw Contradiction({"--decoder"}, "--decoder compare takes one image or one directory");
+        if (const std::string problem = io::opencv_decoder_problem(); !problem.empty())
+            throw Contradiction({"--decoder"}, "--decoder compare: " + problem);
+    }
+    if (given("--raw") && given("--pages"))
+        throw Contradiction({"--raw", "--pages"},
+                            "--pages needs formats with pages, but --raw reads files without one");
     if (given("--on-damaged") && given("--on-truncated"))
         throw Contradiction({"--on-truncated", "--on-damaged"},
                             "--on-truncated is the old name of --on-damaged: give one of them");

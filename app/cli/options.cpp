@@ -121,6 +121,12 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
         "form a set, like the images of a directory.",
         "PAGES")
         ->group("Pages");
+    add_text(
+        app, "--raw", [&](const std::string& text) { options.decode.array = parse_raw(text); },
+        "Inputs are raw samples: u16,WIDTH,HEIGHT[,CHANNELS[,OFFSET]]\nThe samples lie row by row, channels "
+        "interleaved, from the byte OFFSET [0] to the end of the file. u16 is one of the sample types, little-endian, "
+        "and u16be is big-endian. Take the files of a directory with --include '*.raw'.",
+        "LAYOUT");
     const auto parse_most = [&](const std::string& text) {
         options.decode.max_pixels = options.max_pixels_in_strips =
             parse_number<std::uint64_t>("--max-pixels", text, 1, many);
@@ -129,6 +135,18 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
              "Refuse images with more pixels [1073741824]\nThe default for images that are read in strips is "
              "68719476736.",
              "N");
+    add_text(
+        app, "--decoder",
+        [&](const std::string& word) {
+            if (word != "own" && word != "opencv" && word != "compare")
+                throw CLI::ValidationError("--decoder", "'" + word + "' is not one of own, opencv, compare");
+            options.by_opencv = word == "opencv";
+            options.compare_decoders = word == "compare";
+        },
+        "Decoders: own [default], opencv or compare\nopencv reads every image by cv::imread(IMREAD_UNCHANGED), formats "
+        "that gpuhist does not know included; rows then have a column decoder. compare reads one image or directory by "
+        "both, and writes same.csv: which images differ, in how many samples, and by how much.",
+        "WHICH");
     const Choices<io::OnDamaged> on_damaged{{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
     add_choice(grammar, app, "--on-damaged", options.decode.on_damaged, on_damaged,
                "Damaged files: error [default] or accept\naccept measures damaged and truncated files too, with the "

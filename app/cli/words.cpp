@@ -254,6 +254,33 @@ PageSelection parse_pages(const std::string& text) {
     return pages;
 }
 
+io::RawArray parse_raw(const std::string& text) {
+    const std::vector<std::string> words = split(text);
+    const auto refuse = [&](const std::string& why) {
+        throw CLI::ValidationError(
+            "--raw", "'" + text + "' is not DEPTH,WIDTH,HEIGHT[,CHANNELS[,OFFSET]], such as u16,640,480: " + why);
+    };
+    if (words.size() < 3 || words.size() > 5) refuse("it has " + std::to_string(words.size()) + " parts");
+    io::RawArray array;
+    std::string name = words[0];
+    array.big_endian = name.size() > 2 && name.compare(name.size() - 2, 2, "be") == 0;
+    if (array.big_endian) name.resize(name.size() - 2);
+    const auto depth = std::find_if(std::begin(all_depths), std::end(all_depths),
+                                    [&](const DepthTraits& traits) { return name == traits.name; });
+    if (depth == std::end(all_depths))
+        refuse("the depths are " + depth_names() + ", each with be for big-endian samples");
+    array.depth = depth->depth;
+    std::uint64_t* const numbers[]{&array.width, &array.height, &array.channels, &array.offset};
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const char* const end = words[i].data() + words[i].size();
+        const auto [stop, error] = std::from_chars(words[i].data(), end, *numbers[i - 1]);
+        if (error != std::errc() || stop != end || (i < 4 && *numbers[i - 1] == 0))
+            refuse("'" + words[i] + "' is no " + (i < 4 ? "positive whole number" : "number of bytes"));
+    }
+    if (array.channels > most_channels) refuse("gpuhist reads 1 to " + std::to_string(most_channels) + " channels");
+    return array;
+}
+
 io::ShardId parse_shard_of(const std::string& text) {
     io::ShardId shard;
     const char* const end = text.data() + text.size();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/suggestion.hpp"
 #include "gpuhist/request.hpp"
@@ -51,6 +52,8 @@ void parse_nodata(const std::string& text, NodataWords& words);
 void parse_valid(const std::string& text, Validity& validity);
 /// Pages as `all`, or numbers and ranges: 1,3-5,9-.
 PageSelection parse_pages(const std::string& text);
+/// Layout of raw samples: DEPTH,WIDTH,HEIGHT[,CHANNELS[,OFFSET]], with `be` after the depth for big-endian samples.
+io::RawArray parse_raw(const std::string& text);
 /// Shard as K/N.
 io::ShardId parse_shard_of(const std::string& text);
 /// Truth of a switch that a variable or a file names: 1, true, yes, on, or their opposites.

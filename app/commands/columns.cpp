@@ -10,6 +10,7 @@
 #include "cli/console.hpp"
 #include "cli/layout.hpp"
 #include "gpuhist/columns.hpp"
+#include "gpuhist/io/sink.hpp"
 #include "run/exit_code.hpp"
 
 namespace gpuhist::app {
@@ -21,9 +22,16 @@ struct Entry {
     Column column;
 };
 
+/// Columns of all tables but that of errors, also those that must be asked for.
+std::vector<Column> all_columns(const Percentiles& percentiles) {
+    std::vector<Column> list = columns(percentiles);
+    list.push_back(io::decoder_column());
+    return list;
+}
+
 std::vector<Entry> entries_of(const Percentiles& percentiles) {
     std::vector<Entry> entries;
-    for (const Column& column : columns(percentiles)) {
+    for (const Column& column : all_columns(percentiles)) {
         if (entries.empty() || std::string_view(entries.back().column.definition) != column.definition)
             entries.push_back({{}, column});
         entries.back().names.push_back(column.name);
@@ -39,7 +47,7 @@ std::string joined(const std::vector<std::string>& names, const std::string& quo
 
 std::string as_text(const Percentiles& percentiles) {
     std::vector<std::vector<std::string>> lines{{"name", "unit", "type", "for", "source", "definition"}};
-    for (const Column& column : columns(percentiles))
+    for (const Column& column : all_columns(percentiles))
         lines.push_back(
             {column.name, column.unit, to_string(column.type), column.images, column.source, column.definition});
     return aligned(lines);
@@ -48,7 +56,7 @@ std::string as_text(const Percentiles& percentiles) {
 std::string as_json(const Percentiles& percentiles) {
     using Json = nlohmann::ordered_json;
     Json list = Json::array();
-    for (const Column& column : columns(percentiles))
+    for (const Column& column : all_columns(percentiles))
         list.push_back(Json{{"name", column.name},
                             {"unit", column.unit},
                             {"type", to_string(column.type)},

@@ -20,6 +20,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 std::string decoders_of(const io::FormatInfo& format) {
     std::vector<std::string> names;
     for (const io::LibraryVersion& library : format.decoders) names.push_back(library.name + ' ' + library.version);
+    if (!format.missing.empty()) return "not in this build: it needs " + format.missing;
     return names.empty() ? "gpuhist" : joined(names, ", ");
 }
 
@@ -56,6 +57,7 @@ std::string as_json() {
                                {"samples", format.samples},
                                {"pages", format.pages},
                                {"decoders", decoders},
+                               {"missing", format.missing},
                                {"read", format.read},
                                {"refused", format.refused}});
     }

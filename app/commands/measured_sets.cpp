@@ -73,8 +73,8 @@ void check_same_rows(const ResultsThere& results, const ResultsThere& again) {
 
 std::string differing_options(const RunOptions& a, const RunOptions& b) {
     std::string names;
-    for (const char* option :
-         {"--mask", "--nodata, --valid or --nodata-any", "--alpha", "--white", "--on-damaged", "--max-pixels"}) {
+    for (const char* option : {"--mask", "--nodata, --valid or --nodata-any", "--alpha", "--white", "--on-damaged",
+                               "--max-pixels", "--decoder", "--raw"}) {
         const auto one = a.find(option), other = b.find(option);
         if (one != a.end() && other != b.end() && one->second != other->second)
             names += (names.empty() ? "" : ", ") + std::string(option);

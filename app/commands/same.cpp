@@ -82,6 +82,18 @@ std::vector<Pair> pairs_of(const std::vector<std::string>& trees) {
     return pairs;
 }
 
+/// Each image of a tree with itself.
+std::vector<Pair> images_of(const std::string& tree) {
+    std::vector<Pair> pairs;
+    io::Walk walk(tree);
+    while (const auto image = walk.next()) {
+        if (image->failure) throw IoError(*image->failure);
+        const std::string file = (fs::path(tree) / image->relative).string();
+        pairs.push_back({image->relative, {{{file}, {file}}}});
+    }
+    return pairs;
+}
+
 /// Sizes and times of the files of a pair, by which a resumed run knows that they are as they were.
 std::string stamp_of(const Pair& pair) {
     std::string text;
@@ -99,7 +111,7 @@ std::string stamp_of(const Pair& pair) {
 }
 
 /// Compares the pixels of two files, in memory that the budget grants.
-Result compare_files(const std::string& a, const std::string& b, MemoryBudget& budget) {
+Result compare_files(const std::string& a, const std::string& b, MemoryBudget& budget, bool by_opencv) {
     Result result;
     MemoryBudget::Share share(budget);
     std::array<io::Image, 2> images;
@@ -111,7 +123,8 @@ Result compare_files(const std::string& a, const std::string& b, MemoryBudget& b
             decode.admit = [&share, held](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
                 share.require(held + file_bytes + pixel_bytes);
             };
-            images[i] = io::read_image(i == 0 ? a : b, decode);
+            images[i] =
+                by_opencv && i == 1 ? io::read_image_by_opencv(b, decode) : io::read_image(i == 0 ? a : b, decode);
         }
     } catch (const Error& error) {
         result.relation = failed;
@@ -139,13 +152,13 @@ Result compare_files(const std::string& a, const std::string& b, MemoryBudget& b
     return result;
 }
 
-Result compare_pair(const Pair& pair, MemoryBudget& budget) {
+Result compare_pair(const Pair& pair, MemoryBudget& budget, bool by_opencv) {
     for (std::size_t i = 0; i < 2; ++i)
         if (pair.files[i].size() > 1)
             return {failed, "several files have this name: " + joined(pair.files[i]), std::nullopt};
     for (std::size_t i = 0; i < 2; ++i)
         if (pair.files[i].empty()) return {i == 0 ? only_b : only_a, "", std::nullopt};
-    return compare_files(pair.files[0].front(), pair.files[1].front(), budget);
+    return compare_files(pair.files[0].front(), pair.files[1].front(), budget, by_opencv);
 }
 
 /// Rows of an interrupted run, and of this one: for each the length, the checksum, and the stamp of its pair in a line
@@ -242,7 +255,7 @@ class Comparer {
         });
         std::vector<Pair> pairs;
         if (trees)
-            pairs = pairs_of(options_.trees);
+            pairs = options_.by_opencv ? images_of(options_.trees[0]) : pairs_of(options_.trees);
         else
             pairs.push_back(
                 {fs::path(options_.trees[1]).stem().string(), {{{options_.trees[0]}, {options_.trees[1]}}}});
@@ -320,7 +333,7 @@ class Comparer {
             std::vector<std::string> stamps(count);
             tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
                 stamps[i] = stamp_of(pairs[first + i]);
-                results[i] = compare_pair(pairs[first + i], budget);
+                results[i] = compare_pair(pairs[first + i], budget, options_.by_opencv);
             });
             for (std::size_t i = 0; i < count; ++i) add(pairs[first + i], results[i], stamps[i]);
         }

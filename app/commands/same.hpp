@@ -14,6 +14,7 @@ struct SameOptions {
     bool resume = false;           ///< pairs that an interrupted run compared are not compared again
     bool force = false;            ///< files that gpuhist did not write are replaced
     bool notes = true;
+    bool by_opencv = false;  ///< the images of the second tree are read by OpenCV
 };
 
 /// Writes same.csv, with a row per pair, and errors to standard error. Returns an ExitCode: policy_broken if a pair

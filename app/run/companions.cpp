@@ -82,6 +82,7 @@ io::DecodeOptions stored(io::DecodeOptions options) {
     options.raw = true;
     options.masks = false;
     options.strips = nullptr;
+    options.array.reset();
     options.page = 0;
     options.pages = nullptr;
     return options;

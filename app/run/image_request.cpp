@@ -88,6 +88,7 @@ AnalysisRequest ImageRequest::without_rules() const {
 void ImageRequest::add_to(std::map<std::string, std::string>& fingerprint) const {
     const auto& range = histogram.range;
     fingerprint["--percentile-columns"] = percents(percentiles);
+    fingerprint["--decoder"] = by_opencv ? "opencv" : "";
     fingerprint["--robust or --clip-sigma"] = robust ? io::shortest(clip_sigma) : "";
     fingerprint["--bins"] = std::to_string(histogram.bins);
     fingerprint["--range"] = range ? io::shortest(range->lower) + "," + io::shortest(range->upper) : "";

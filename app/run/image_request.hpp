@@ -36,6 +36,7 @@ struct ImageRequest {
     std::int64_t quality_scale = 0;  ///< longest side of the images whose sharpness and noise are measured; 0: any
     bool nodata_of_file = true;      ///< beside its values the one that a file says stands for no data
     bool masks_of_file = true;       ///< pixels that a file masks are excluded
+    bool by_opencv = false;          ///< OpenCV decodes the images
 
     /// Numbers that have columns.
     StatisticsRequest statistics() const {

@@ -23,6 +23,12 @@ namespace {
 
 constexpr const char* jpeg_format = "a JPEG";
 
+io::Image read_by_opencv(const Input& input, const io::DecodeOptions& options) {
+    if (input.standard_input)
+        throw IoError(input.path + ": OpenCV's decoders read regular files only", IoError::Kind::unsupported);
+    return io::read_image_by_opencv(input.file_path(), options);
+}
+
 }  // namespace
 
 std::uint64_t analysis_bytes(const ImageView& view, const io::Image& file, const Options& options) {
@@ -141,7 +147,10 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         decode.encoded_memory = &memory;
     }
     const std::string& file = input.file_path();
-    image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
+    if (options_.by_opencv)
+        image.file = read_by_opencv(input, decode);
+    else
+        image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
     file_memory_.give_back(std::move(memory));
     if (image.file.format == jpeg_format)
         image.decode_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();

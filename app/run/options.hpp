@@ -59,6 +59,7 @@ struct Options : ImageRequest {
     GpuTerms gpu_terms;     ///< on which `auto` takes the GPU
     JpegOn jpeg_on = JpegOn::automatic;
     io::DecodeOptions decode;
+    bool compare_decoders = false;  ///< the images are read by OpenCV too, and compared; nothing else is done
     std::uint64_t max_pixels_in_strips = io::Strips{}.max_pixels;  ///< of images that are read so
     std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
     bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set

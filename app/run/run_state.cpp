@@ -129,6 +129,10 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     if (!options.write && options.normalize) write = "normalized of directories too";
     all["--depth"] = normalization.depth ? to_string(*normalization.depth) : "";
     all["--mask"] = options.masks;
+    if (const auto& array = options.decode.array)
+        all["--raw"] = to_string(array->depth) + std::string(array->big_endian ? "be" : "") + "," +
+                       std::to_string(array->width) + "," + std::to_string(array->height) + "," +
+                       std::to_string(array->channels) + "," + std::to_string(array->offset);
     all["--labels"] = options.labels + (options.label_zero ? " with 0" : "");
     all["--roi, --rois or --clip-rois"] = rectangles_text(options);
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";

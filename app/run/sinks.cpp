@@ -44,7 +44,9 @@ Sinks make_sinks(const Options& options) {
             {io::shard_rows_file_name(*options.shard), {}, io::make_shard_sink(options.statistics())});
     for (const TableTraits& traits : input_tables()) {
         if (!is_wanted(traits, options)) continue;
-        const io::Table table(traits.table, options.statistics());
+        io::Table table(traits.table, options.statistics());
+        if (options.by_opencv && (io::decoder_column().files & static_cast<std::uint16_t>(traits.table)) != 0)
+            table.columns.push_back(io::decoder_column());
         if (traits.table == ColumnFile::quality)  // beside the statistics of its image
             std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(printed.front().columns),
                          [&](const Column& column) {

@@ -38,8 +38,10 @@ std::string size_text(const Probe& found) {
 }
 
 /// Probes a file, or the first bytes of one. Throws where it is of no format that is read.
-Probe probe_known(const Bytes& bytes, const std::string& name, const PagePlace& page = {}, bool masks = true) {
-    Probe found = probe(bytes, page, masks);
+Probe probe_known(const Bytes& bytes, const std::string& name, const DecodeOptions& options,
+                  const PagePlace& page = {}) {
+    if (options.array) return probe_raw(bytes, *options.array);
+    Probe found = probe(bytes, page, options.masks);
     if (!found.format) fail(name, describe_unknown(bytes), Kind::unsupported);
     return found;
 }
@@ -145,7 +147,7 @@ class MaskBeside {
 Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& options, const PagePlace& page = {},
              bool window = false, const std::string& path = "") {
     if (bytes.size() == 0) fail(name, "empty: it has no bytes", Kind::truncated);
-    Probe found = probe_known(bytes, name, page, options.masks);
+    Probe found = probe_known(bytes, name, options, page);
     check(bytes, found, name, options);
     show_sides(options, found.width, found.height);
     std::unique_ptr<MaskBeside> beside;
@@ -174,7 +176,7 @@ Reading reading(const std::string& name, const DecodeOptions& options) {
     Reading how;
     if (options.admit) how.admit = [&](std::uint64_t bytes) { options.admit(bytes, 0); };
     how.look = [&](const std::vector<unsigned char>& first) {
-        const Probe found = probe_known(Bytes(first.data(), first.size()), name);
+        const Probe found = probe_known(Bytes(first.data(), first.size()), name, options);
         if (options.page > 0) return;
         check_size(found, name, options);
         show_sides(options, found.width, found.height);
@@ -188,7 +190,7 @@ Reading reading(const std::string& name, const DecodeOptions& options) {
 /// Records the format of the extension, if it is another one.
 Image named(Image image, const std::string& file_name) {
     const ImageFormat* by_name = format_named(file_name);
-    if (by_name && by_name->name != image.format) image.named = by_name->name;
+    if (by_name && by_name->name != image.format && image.format != raw_format.name) image.named = by_name->name;
     return image;
 }
 
@@ -198,7 +200,8 @@ Image decode_window(int descriptor, const std::string& name, const DecodeOptions
     Image image;
     try {
         // A size that is too large is reported before all of the file is read.
-        const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), page);
+        const Bytes first = window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes));
+        const Probe begin = options.array ? probe_raw(first, *options.array) : probe(first, page);
         if (pixels_of(begin) > std::max(options.max_pixels, options.strips ? options.strips->max_pixels : 0))
             check_size(begin, name, options);
         std::vector<unsigned char>* const memory = options.encoded_memory;
@@ -347,10 +350,11 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
 
 /// Returns whether a file is read through a window: if it is not small, and its format requests the bytes that it
 /// needs.
-bool wants_window(int descriptor, const std::string& name) {
+bool wants_window(int descriptor, const std::string& name, const DecodeOptions& options) {
     constexpr off_t small = 1 << 18;
     struct stat status {};
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= small) return false;
+    if (options.array) return true;
     std::array<unsigned char, first_bytes> first{};
     const ImageFormat* format = format_of({first.data(), read_at(descriptor, first.data(), first.size(), 0, name)});
     return format && format->by_window;
@@ -510,7 +514,7 @@ Image read_image(const std::filesystem::path& path, const DecodeOptions& options
     const std::string name = path.string();
     const Descriptor file(open_input(path, name));
     if (options.page > 0) return named(read_page(file.get(), name, options, name), name);
-    if (wants_window(file.get(), name)) return named(decode_window(file.get(), name, options, {}, name), name);
+    if (wants_window(file.get(), name, options)) return named(decode_window(file.get(), name, options, {}, name), name);
     const std::vector<unsigned char> bytes = read_opened(file.get(), name, reading(name, options));
     return named(decode(Bytes(bytes.data(), bytes.size()), name, options, {}, false, name), name);
 }

@@ -99,6 +99,7 @@ struct FormatWords {
     const char* samples;                        ///< types and bits
     const char* pages;                          ///< "directories", or "" where a file is one image
     const char *read, *refused;                 ///< variants; "" where there are none
+    const char* package = "";                   ///< of Debian's, with the library, where a build may lack it
 };
 
 /// Format: how a file of it is known, inspected and decoded.
@@ -124,15 +125,23 @@ struct ImageFormat {
 };
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
-    openexr_format, radiance_format, pam_format, pnm_format, pfm_format;
+    openexr_format, radiance_format, pam_format, pnm_format, pfm_format, gif_format, avif_format, jpegxl_format,
+    fits_format, qoi_format, npy_format, tga_format;
+/// Samples without a header, of the layout in DecodeOptions::array.
+extern const ImageFormat raw_format;
+Probe probe_raw(const Bytes& file, const RawArray& array);
 
 /// Probes a mask, as `probe` does an image: that of a directory of a TIFF; 0 means the first page.
 Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory);
 
-/// The formats that are read. A file is of the first that it matches.
-inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_format,     &bmp_format,
-                                          &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
-                                          &radiance_format, &pam_format, &pnm_format,      &pfm_format};
+/// The formats that are read. A file is of the first that it matches. A TGA is told by its whole header, so it is last.
+inline constexpr std::array image_formats{
+    &jpeg_format,    &png_format,      &tiff_format, &bmp_format, &webp_format, &sun_format, &jpeg2000_format,
+    &openexr_format, &radiance_format, &pam_format,  &pnm_format, &pfm_format,  &gif_format, &avif_format,
+    &jpegxl_format,  &fits_format,     &qoi_format,  &npy_format, &tga_format};
+
+/// Words about a format whose library this build lacks.
+std::string not_built(const ImageFormat& format);
 
 /// Format of a file by its first bytes; null if there is none.
 const ImageFormat* format_of(const Bytes& file);
@@ -144,7 +153,8 @@ struct UnreadFormat {
     std::size_t offset;
     std::string_view signature;
     const char* name;
+    const char* remedy;  ///< tool that converts such a file
 };
-extern const std::array<UnreadFormat, 11> unread_formats;
+extern const std::array<UnreadFormat, 16> unread_formats;
 
 }  // namespace gpuhist::io

@@ -12,18 +12,26 @@ namespace gpuhist::io {
 
 using namespace std::string_view_literals;
 
-const std::array<UnreadFormat, 11> unread_formats{{
-    {0, "GIF8"sv, "a GIF"},
-    {4, "ftypavif"sv, "an AVIF"},
-    {4, "ftyphei"sv, "a HEIC image"},
-    {4, "ftypmif1"sv, "a HEIC image"},
-    {0, "\xFF\x0A"sv, "a JPEG XL"},
-    {0, "\0\0\0\x0CJXL "sv, "a JPEG XL"},
-    {0, "8BPS"sv, "a Photoshop file"},
-    {0, "%PDF"sv, "a PDF"},
-    {0, "SIMPLE  ="sv, "a FITS file"},
-    {128, "DICM"sv, "a DICOM file"},
-    {0, "\0\0\x01\0"sv, "an icon"},
+constexpr const char* by_magick = "convert it with ImageMagick: convert FILE FILE.png";
+constexpr const char* by_heif = "convert it with libheif (Debian: libheif-examples): heif-convert FILE FILE.png";
+
+const std::array<UnreadFormat, 16> unread_formats{{
+    {4, "ftyphei"sv, "a HEIC image", by_heif},
+    {4, "ftyphev"sv, "a HEIC image", by_heif},
+    {4, "ftypmif1"sv, "a HEIC image", by_heif},
+    {4, "ftypmsf1"sv, "a HEIC image", by_heif},
+    {0, "8BPS"sv, "a Photoshop file", "convert it with ImageMagick: convert 'FILE[0]' FILE.png"},
+    {0, "%PDF"sv, "a PDF", "convert it with Poppler (Debian: poppler-utils): pdftoppm FILE FILE"},
+    {128, "DICM"sv, "a DICOM file", "convert it with DCMTK (Debian: dcmtk): dcmj2pnm --write-16-bit-png FILE FILE.png"},
+    {0, "\0\0\x01\0"sv, "an icon", by_magick},
+    {0, "\0\0\x02\0"sv, "a cursor", by_magick},
+    {0, "DDS "sv, "a DDS texture", by_magick},
+    {0, "\x0A\x00\x01"sv, "a PCX", by_magick},
+    {0, "\x0A\x02\x01"sv, "a PCX", by_magick},
+    {0, "\x0A\x03\x01"sv, "a PCX", by_magick},
+    {0, "\x0A\x04\x01"sv, "a PCX", by_magick},
+    {0, "\x0A\x05\x01"sv, "a PCX", by_magick},
+    {0, "\x01\xDA"sv, "an SGI image", by_magick},
 }};
 
 const ImageFormat* format_of(const Bytes& file) {
@@ -73,9 +81,12 @@ const ImageFormat* format_named(std::string_view name) {
 }
 
 std::string describe_unknown(const Bytes& file) {
-    for (const auto& [offset, signature, name] : unread_formats)
-        if (file.starts_with(signature, offset))
-            return std::string(name) + " is not a format that gpuhist reads: convert it to PNG or TIFF first";
+    for (const auto& [offset, signature, name, remedy] : unread_formats) {
+        // Icons and cursors have pictures; headers like that of a TGA begin as they do.
+        const bool empty = signature.substr(0, 2) == "\0\0"sv && file.number(4, 2, Endian::little).value_or(0) == 0;
+        if (file.starts_with(signature, offset) && !empty)
+            return std::string(name) + " is not a format that gpuhist reads: " + remedy;
+    }
 
     const auto beginning = file.text(0, std::min<std::size_t>(file.size(), 512));
     const auto control = [](char c) {
@@ -87,7 +98,7 @@ std::string describe_unknown(const Bytes& file) {
     std::string text = "not an image of a known format: the file begins with the bytes";
     for (std::size_t i = 0; i < std::min<std::size_t>(file.size(), 8); ++i)
         text += {' ', digits[*file.at(i) >> 4], digits[*file.at(i) & 15]};
-    return text;
+    return text + "; --decoder opencv asks OpenCV";
 }
 
 }  // namespace gpuhist::io

@@ -1,6 +1,18 @@
 #include "gpuhist/io/versions.hpp"
 
 #include <OpenEXR/OpenEXRConfig.h>
+#ifdef GPUHIST_AVIF
+#include <avif/avif.h>
+#endif
+#ifdef GPUHIST_FITS
+#include <fitsio.h>
+#endif
+#ifdef GPUHIST_GIF
+#include <gif_lib.h>
+#endif
+#ifdef GPUHIST_JPEGXL
+#include <jxl/decode.h>
+#endif
 #include <libdeflate.h>
 #include <lzma.h>
 #include <openjpeg.h>
@@ -31,6 +43,14 @@ std::string webp_version() {
     return std::to_string(number >> 16) + "." + std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
 }
 
+#ifdef GPUHIST_JPEGXL
+std::string jxl_version() {
+    const std::uint32_t number = JxlDecoderVersion();  // MAJOR 1000000 + MINOR 1000 + PATCH
+    return std::to_string(number / 1000000) + "." + std::to_string(number / 1000 % 1000) + "." +
+           std::to_string(number % 1000);
+}
+#endif
+
 }  // namespace
 
 std::vector<LibraryVersion> library_versions() {
@@ -44,6 +64,18 @@ std::vector<LibraryVersion> library_versions() {
         {"libtiff", tiff_version()},
         {"libwebp", webp_version()},
         {"OpenJPEG", opj_version()},
+#ifdef GPUHIST_AVIF
+        {"libavif", avifVersion()},
+#endif
+#ifdef GPUHIST_JPEGXL
+        {"libjxl", jxl_version()},
+#endif
+#ifdef GPUHIST_FITS
+        {"CFITSIO", GPUHIST_TEXT(CFITSIO_MAJOR) "." GPUHIST_TEXT(CFITSIO_MINOR) "." GPUHIST_TEXT(CFITSIO_MICRO)},
+#endif
+#ifdef GPUHIST_GIF
+        {"giflib", GPUHIST_TEXT(GIFLIB_MAJOR) "." GPUHIST_TEXT(GIFLIB_MINOR) "." GPUHIST_TEXT(GIFLIB_RELEASE)},
+#endif
         {"OpenEXR", OPENEXR_VERSION_STRING},
         {"zlib", zlibVersion()},
         {"libdeflate", LIBDEFLATE_VERSION_STRING},

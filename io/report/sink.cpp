@@ -24,6 +24,20 @@ ColumnRow row_of(const ImageResult& image) {
 
 }  // namespace
 
+const Column& decoder_column() {
+    static const Column column{
+        "decoder",
+        "none",
+        ColumnType::text,
+        "opencv: cv::imread has read the image.",
+        "gpuhist",
+        "images, with --decoder opencv",
+        static_cast<std::uint16_t>(ColumnFile::stats) | static_cast<std::uint16_t>(ColumnFile::regions),
+        false,
+        [](const ColumnRow&, const Column&) -> ColumnValue { return std::string_view("opencv"); }};
+    return column;
+}
+
 ColumnRow row_of(const ImageInfo& info) {
     ColumnRow row;
     row.depth = info.depth;

@@ -146,7 +146,8 @@ TEST_F(Inputs, PipesStopAtALimit) {
     const Outcome outcome = run({"-", "-q"}, zeros);
     EXPECT_EQ(outcome.code, inputs_failed);
     EXPECT_EQ(outcome.err,
-              "gpuhist: -: not an image of a known format: the file begins with the bytes 00 00 00 00 00 00 00 00\n");
+              "gpuhist: -: not an image of a known format: the file begins with the bytes 00 00 00 00 00 00 00 00"
+              "; --decoder opencv asks OpenCV\n");
 }
 
 TEST_F(Inputs, WhatIsReadTwiceIsNoPipe) {

@@ -10,14 +10,17 @@ os.environ['OPENCV_LOG_LEVEL'] = 'OFF'
 
 import kit
 import bmp_cases
+import gif_cases
 import jpeg_cases
 import netpbm_cases
 import other_cases
 import page_cases
 import png_cases
+import science_cases
+import small_cases
 import tiff_cases
 
-MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases, bmp_cases, other_cases, page_cases)
+MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases, bmp_cases, gif_cases, other_cases, science_cases, small_cases, page_cases)
 
 
 def main(folder):

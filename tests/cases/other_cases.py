@@ -1,4 +1,4 @@
-"""Sun raster, Radiance, WebP, JPEG 2000, OpenEXR, AVIF."""
+"""Sun raster, Radiance, WebP, JPEG 2000, OpenEXR."""
 import io
 import itertools
 import os
@@ -7,7 +7,7 @@ import struct
 import imagecodecs
 import numpy as np
 import OpenEXR
-from PIL import Image, features
+from PIL import Image
 
 from kit import bands, color, gray, gray_alpha, named, not_finite, packed, picture, refused, unsupported
 
@@ -20,8 +20,6 @@ def make(cases):
     webp(cases)
     jpeg2000(cases)
     openexr(cases)
-    if features.check('avif'):
-        avif(cases)
 
 
 # --- Sun raster
@@ -316,12 +314,3 @@ def subsampled_exr(channels):
         lines.append(struct.pack('<iI', y, len(data)) + data)
     starts = np.cumsum([len(head) + 8 * height] + [len(line) for line in lines[:-1]])
     return head + starts.astype('<u8').tobytes() + b''.join(lines)
-
-
-# --- AVIF
-
-
-def avif(cases):
-    for channels, name in ((3, 'rgb'), (4, 'rgba')):
-        data = saved(Image.fromarray(picture(23, 37, channels)), 'AVIF', quality=90, subsampling='4:4:4')
-        cases.add(f'avif_{name}.avif', data, color(np.asarray(Image.open(io.BytesIO(data)))), may_refuse=True)

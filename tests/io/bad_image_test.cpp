@@ -106,7 +106,7 @@ TEST_F(ImageFile, WhatIsNoImageIsNamed) {
     EXPECT_SAYS({}, "some.file: empty");
     EXPECT_SAYS(bytes_of("P5 is a format, and this is a text"), "begins with text");
     EXPECT_SAYS(bytes_of("BM, which begins this text too"), "begins with text");
-    EXPECT_SAYS(bytes_of("GIF89a"), "a GIF is not a format");
+    EXPECT_SAYS(bytes_of("DDS |"), "a DDS texture is not a format that gpuhist reads: convert it with ImageMagick");
     Bytes dicom(128);
     const Bytes words = bytes_of("DICM and what follows");
     dicom.insert(dicom.end(), words.begin(), words.end());

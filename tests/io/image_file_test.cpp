@@ -223,7 +223,8 @@ TEST_F(ImageFile, TheFirstBytesDecideBeforeTheRestIsRead) {
         EXPECT_LT(bytes_read() - before, 100'000U);
     };
     expect_refused(put("zeros.png", {}),
-                   "not an image of a known format: the file begins with the bytes 00 00 00 00 00 00 00 00");
+                   "not an image of a known format: the file begins with the bytes 00 00 00 00 00 00 00 00; --decoder "
+                   "opencv asks OpenCV");
     const std::string large = "P5\n60000 60000\n255\n";
     expect_refused(put("large.pgm", {large.begin(), large.end()}),
                    "its header claims 60000 x 60000 pixels, more than the 1073741824 allowed: raise the limit if you "

@@ -42,6 +42,15 @@ struct Strips {
     std::function<bool()> again;
 };
 
+/// Layout of a file that holds raw samples and no header: row by row, the channels interleaved. 1 channel is gray, 3
+/// are red, green and blue, 4 have alpha too, and other numbers are bands.
+struct RawArray {
+    Depth depth = Depth::u8;
+    std::uint64_t width = 0, height = 0, channels = 1;
+    std::uint64_t offset = 0;  ///< bytes before the samples
+    bool big_endian = false;
+};
+
 /// Options of a decoder.
 struct DecodeOptions {
     std::uint64_t max_pixels = std::uint64_t{1}
@@ -75,6 +84,9 @@ struct DecodeOptions {
     /// single strip, PNG without interlacing, baseline JPEG, binary netpbm. The returned image then has no pixels.
     /// Null: all images come whole.
     const Strips* strips = nullptr;
+    /// Layout of the samples, if files have no format but hold raw samples, from the offset to their end. Such a file
+    /// has one page.
+    std::optional<RawArray> array;
     /// Function that decides whether a JPEG is left encoded because the caller decodes it, on a GPU for example. It
     /// gets the bytes of a file whose header was checked, after `admit`. The returned image then has these bytes, and
     /// all facts about the file. Null: every JPEG is decoded, as are files of more than `most_encoded_bytes`.
@@ -114,6 +126,15 @@ Image decode_image(const std::vector<unsigned char>& bytes, const std::string& n
 /// rest is not read. Of a TIFF, PNG, JPEG or netpbm file that is not small, only the needed parts are in memory. Throws
 /// IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
+
+/// Reads an image by `cv::imread(IMREAD_UNCHANGED)`, in place of gpuhist's own decoders. The library gpuhist-opencv is
+/// loaded on the first call. Only the limits of the options apply: pixels, memory and allocator. The samples are those
+/// that OpenCV makes; see gpuhist/io/imread.hpp. Throws IoError if the library is not installed, if OpenCV makes no
+/// image of the file, and for pages after the first.
+Image read_image_by_opencv(const std::filesystem::path& path, const DecodeOptions& options = {});
+/// Reason why `read_image_by_opencv` can read nothing; empty if it can. Then the version of OpenCV behind it.
+std::string opencv_decoder_problem();
+std::string opencv_decoder_version();
 
 /// Reads an image from an open file of any kind, such as standard input. It is read like a pipe, from its present place
 /// to its end. A page is read from a regular file, from its beginning. The caller keeps the descriptor. `name` is for

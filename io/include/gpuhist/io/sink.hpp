@@ -23,6 +23,10 @@ struct Table {
     std::vector<Column> columns;
 };
 
+/// Column `decoder` of rows about images that another decoder than gpuhist's own has read: OpenCV. Runs that use it add
+/// it to their tables of images.
+const Column& decoder_column();
+
 /// Rows of a table about one subject: an image, a region, the images of a group and depth, or a failure. Nothing is
 /// copied: the sources of a record must outlive it.
 struct Record {
