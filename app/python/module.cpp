@@ -110,6 +110,9 @@ NB_MODULE(_native, module) {
         for (const EngineInfo& engine : engines()) list.emplace_back(engine.name, engine.available, engine.description);
         return list;
     });
+    // Python calls it once the interpreter has ended. What still works then belongs to daemon threads, or was never let
+    // go of.
+    if (Py_AtExit([] { before_end(); }) != 0) throw Error("Python has no room for a function at its end");
     module.def("before_fork", &before_fork, Release());
     module.def("after_fork", &after_fork, "child"_a, Release());
     module.def("command", [](const std::vector<nb::bytes>& words) {
@@ -117,7 +120,7 @@ NB_MODULE(_native, module) {
         std::vector<const char*> pointers;
         for (const std::string& word : text) pointers.push_back(word.c_str());
         pointers.push_back(nullptr);
-        const nb::gil_scoped_release released;
+        const Unlocked released;
         return app::run_command(static_cast<int>(text.size()), pointers.data());
     });
 }
