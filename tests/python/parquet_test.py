@@ -140,7 +140,7 @@ def test_what_is_no_result_is_refused(tmp_path):
 
 def command(*words, cwd, code=0, path=None):
     """Standard output and standard error of the command; with `path`, of a Python that also searches there."""
-    environment = os.environ if path is None else {**os.environ, "PYTHONPATH": f"{path}:{os.environ['PYTHONPATH']}"}
+    environment = os.environ if path is None else {**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"}
     done = subprocess.run([sys.executable, "-m", "gpuhist", *words], capture_output=True, text=True, cwd=cwd, check=False,
                           env=environment)
     assert done.returncode == code, done.stderr
