@@ -7,7 +7,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <utility>
 
+#include "cli/console.hpp"
 #include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "commands/check.hpp"
@@ -22,7 +24,10 @@
 #include "commands/merge.hpp"
 #include "commands/same.hpp"
 #include "commands/verify.hpp"
+#include "gpuhist/error.hpp"
+#include "run/exit_code.hpp"
 #include "run/pipeline.hpp"
+#include "run/written.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -40,10 +45,35 @@ SameOptions decoders_of(const Options& options) {
     return same;
 }
 
-int execute(const CommandLine& line) {
+/// Runs, and then writes the tables as Parquet if that was asked for.
+int run_with_parquet(const Options& options, const ParquetWriter& parquet) {
+    Console console(options.quiet);
+    if (options.dry_run || !options.write || !options.write->parquet) return run(options);
+    if (!parquet) {
+        console.say(
+            "--write parquet: the Python package writes it, with pyarrow: pip install 'gpuhist[tables]', then "
+            "python -m gpuhist, or gpuhist.to_parquet(RESULTS)");
+        return usage_error;
+    }
+    const int code = run(options);
+    std::error_code failed;
+    if ((code != all_done && code != inputs_failed) || !std::filesystem::exists(options.output / "stats.csv", failed))
+        return code;
+    try {
+        std::vector<std::string> names = parquet(options.output, options.force);
+        if (options.format == "table") console.print(written_text(options.output, std::move(names)));
+    } catch (const Error& error) {
+        console.say(error.what());
+        return output_failed;
+    }
+    return code;
+}
+
+int execute(const CommandLine& line, const ParquetWriter& parquet) {
     switch (line.command) {
         case Command::run:
-            return line.run.compare_decoders ? compare_pixels(decoders_of(line.run)) : run(line.run);
+            return line.run.compare_decoders ? compare_pixels(decoders_of(line.run))
+                                             : run_with_parquet(line.run, parquet);
         case Command::devices:
             return show_devices();
         case Command::columns:
@@ -78,7 +108,7 @@ int execute(const CommandLine& line) {
 
 }  // namespace
 
-int run_command(int argc, const char* const* argv) {
+int run_command(int argc, const char* const* argv, const ParquetWriter& parquet) {
     // A standard stream that is closed leaves its number to the next file opened, which would then receive our text.
     for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY));
@@ -91,7 +121,7 @@ int run_command(int argc, const char* const* argv) {
         if (const auto parsed = parse_command_line(argc, argv, line))
             code = *parsed;
         else
-            code = execute(line);
+            code = execute(line, parquet);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "gpuhist: %s\n", printable(error.what()).c_str());
     }

@@ -202,6 +202,11 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--labels", "--roi", "--rois"})
         if (given(option) && !writes.stats && options.format == "none")
             throw Contradiction({option}, std::string(option) + " applies to stats, " + why);
+    if (given("--shard") && writes.parquet)
+        throw Contradiction(
+            {"--write", "--shard"},
+            "--write parquet applies to results, but --shard makes a part of them: merge the parts, then "
+            "gpuhist.to_parquet(RESULTS) writes it");
     if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard applies to stats, " + why);
     if (given("--decoder") && options.by_opencv) {
         for (const char* option : {"--raw", "--pages", "--shard"})

@@ -169,8 +169,9 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
                  "gpuhist did not write. gpuhist names the files that it replaces.");
     add_text(
         app, "--write", [&](const std::string& list) { options.write = parse_writes(list); },
-        "Any of stats,histogram,plot,normalized, or none\nThe default is all of them for single files, and stats "
-        "for directories and pages, with normalized if you ask for a normalization.",
+        "Any of stats,histogram,plot,normalized,parquet, or none\nThe default is all but parquet for single files, and "
+        "stats for directories and pages, with normalized if you ask for a normalization. parquet is stats.csv and all "
+        "other tables, as Parquet too; python -m gpuhist writes it, with pyarrow.",
         "LIST");
     Choices<std::string> formats{{"table", "table"}};
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "lock.hpp"
+
 // The structs of the Arrow C data and stream interfaces: https://arrow.apache.org/docs/format/CDataInterface.html
 extern "C" {
 struct ArrowSchema {
@@ -293,7 +295,7 @@ class Stream {
     /// Whether a signal for Python came. Only the main thread can tell; others may not have the interpreter's lock.
     static bool interrupted() {
         if (gettid() != getpid()) return false;
-        const nb::gil_scoped_acquire acquired;
+        const Locked acquired;
         if (PyErr_CheckSignals() == 0) return false;
         PyErr_Clear();
         PyErr_SetInterrupt();  // the handler is called again once the caller has returned
@@ -354,7 +356,7 @@ nb::capsule arrow_stream(RowStream rows) {
     made->private_data = held.release();
     nb::capsule capsule(made.get(), "arrow_array_stream", [](void* pointer) noexcept {
         auto* stream = static_cast<ArrowArrayStream*>(pointer);
-        const nb::gil_scoped_release released;  // the run ends once the images in flight are done
+        const Unlocked released;  // the run ends once the images in flight are done
         if (stream->release) stream->release(stream);
         delete stream;
     });

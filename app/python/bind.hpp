@@ -7,12 +7,13 @@
 #include <string>
 
 #include "convert.hpp"
+#include "lock.hpp"
 
 namespace gpuhist::python {
 
 using namespace nb::literals;
 
-using Release = nb::call_guard<nb::gil_scoped_release>;
+using Release = nb::call_guard<Unlocked>;
 
 void bind_statistics(nb::module_& module);
 void bind_measurement(nb::module_& module);

@@ -21,7 +21,7 @@ struct HeldFiles {
     explicit HeldFiles(std::shared_ptr<FileRuns> all) : runs(std::move(all)) {}
     HeldFiles(HeldFiles&&) = default;
     ~HeldFiles() {
-        const nb::gil_scoped_release released;
+        const Unlocked released;
         runs.reset();
     }
 };
@@ -51,7 +51,7 @@ void bind_files(nb::module_& module) {
                 files.masks = bytes_of(masks);
                 files.labels = bytes_of(labels);
                 files.label_zero = label_zero;
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 new (made) HeldFiles{std::make_shared<FileRuns>(std::move(files), asked)};
             },
             "arguments"_a, "asked"_a, "recursive"_a, "follow_links"_a, "include"_a, "exclude"_a, "every_page"_a,
@@ -65,7 +65,7 @@ void bind_files(nb::module_& module) {
                     std::optional<FileOutcome> outcome;
                     bool ended = false;
                     {
-                        const nb::gil_scoped_release released;
+                        const Unlocked released;
                         const auto run = held.runs->shared();
                         outcome = run->next(50);
                         ended = !outcome && run->ended();
@@ -82,9 +82,9 @@ void bind_files(nb::module_& module) {
         .def(
             "count",
             [](const HeldFiles& held) {
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 return held.runs->count([] {
-                    const nb::gil_scoped_acquire acquired;
+                    const Locked acquired;
                     if (PyErr_CheckSignals() != 0) throw nb::python_error();
                     return false;
                 });

@@ -75,7 +75,7 @@ nb::ndarray<nb::numpy> pixels_of(const Picture& picture) {
     const std::size_t shape[]{static_cast<std::size_t>(view.height), static_cast<std::size_t>(view.width), from.size()};
     std::unique_ptr<unsigned char[]> memory(new unsigned char[shape[0] * shape[1] * shape[2] * size]);
     {
-        const nb::gil_scoped_release released;
+        const Unlocked released;
         copy_samples(view, from, memory.get());
     }
     using Code = nb::dlpack::dtype_code;
@@ -91,7 +91,7 @@ nb::ndarray<nb::numpy> pixels_of(const Picture& picture) {
 /// Writes an image in the format of the extension.
 void write(const ImageView& image, const nb::bytes& path) {
     const std::filesystem::path name(bytes_of(path));
-    const nb::gil_scoped_release released;
+    const Unlocked released;
     const bool bands = image.samples == Samples::bands || image.channels == 2 || image.channels > 4;
     cv::Mat pixels(static_cast<int>(image.height), static_cast<int>(image.width),
                    CV_MAKETYPE(io::opencv_depth(image.depth), image.channels));
@@ -171,7 +171,7 @@ void bind_images(nb::module_& module) {
                                const std::string& on_damaged, bool masks, bool weighted) {
         const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
         const std::string name = bytes_of(path);
-        const nb::gil_scoped_release released;
+        const Unlocked released;
         Picture picture = Picture::read(name, options);
         if (weighted) picture.weigh();
         return picture;
@@ -186,7 +186,7 @@ void bind_images(nb::module_& module) {
                 const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
                 const auto* first = static_cast<const unsigned char*>(bytes.data());
                 const std::vector<unsigned char> copy(first, first + bytes.size());
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 Picture picture = Picture::decode(copy, name.empty() ? "bytes" : name, options);
                 if (weighted) picture.weigh();
                 return picture;
@@ -200,7 +200,7 @@ void bind_images(nb::module_& module) {
                 const Role asked = word_of<Role>(role, {{"mask", Role::mask}, {"labels", Role::labels}}, "role");
                 const io::DecodeOptions options = decoding(0, max_pixels, "error");
                 const std::string name = bytes_of(path);
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 return picture.companion(name, asked, options);
             },
             "path"_a, "role"_a, "max_pixels"_a.none())

@@ -68,7 +68,7 @@ void bind_lut(nb::module_& module) {
             "load",
             [](const nb::bytes& path) {
                 const std::string name = bytes_of(path);
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 const auto bytes = io::read_bytes(name);
                 return Luts{io::parse_luts({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name)};
             },
@@ -81,7 +81,7 @@ void bind_lut(nb::module_& module) {
             "save",
             [](const Luts& luts, const nb::bytes& path) {
                 const std::filesystem::path name(bytes_of(path));
-                const nb::gil_scoped_release released;
+                const Unlocked released;
                 app::write_durably(name, io::luts_csv(luts.sets));
             },
             "path"_a)

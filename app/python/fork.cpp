@@ -77,4 +77,13 @@ void after_fork(bool child) {
     all.mutex.unlock();
 }
 
+void before_end() noexcept try {
+    Forks& all = forks();
+    const std::lock_guard lock(all.mutex);
+    for (Halting* one : all.halting) one->halt();
+    for (Halting* one : all.halting) one->wait_for_halt();
+    static_cast<void>(all.work->try_lock_for(patience));
+} catch (...) {  // nothing can be done
+}
+
 }  // namespace gpuhist::python

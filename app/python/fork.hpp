@@ -1,4 +1,4 @@
-/// Forks: threads and locks are where another process can go on without them.
+/// Forks, where another process goes on without the threads and their locks, and the end of the process.
 #pragma once
 
 namespace gpuhist::python {
@@ -40,5 +40,9 @@ class Listed {
 void before_fork();
 /// Goes on. `child`: in the new process, whose work is none of the old one's.
 void after_fork(bool child);
+
+/// Brings all work to a halt for good, or waits for it not much longer than ten seconds: static objects, which threads
+/// use, are about to be destroyed.
+void before_end() noexcept;
 
 }  // namespace gpuhist::python

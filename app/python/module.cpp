@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,6 +44,19 @@ void translate(const std::exception_ptr& thrown, void*) {
     } catch (const Error& error) {
         raise("Error", error.what());
     }
+}
+
+/// The function of Python, which needs the interpreter's lock; its exceptions are errors of the command. It is called
+/// while the caller holds it.
+app::ParquetWriter parquet_writer(const nb::callable& to_parquet) {
+    return [&to_parquet](const std::filesystem::path& results, bool force) {
+        const Locked acquired;
+        try {
+            return nb::cast<std::vector<std::string>>(to_parquet(text_of(results.string()), force));
+        } catch (nb::python_error& error) {
+            throw Error(nb::str(error.value()).c_str());
+        }
+    };
 }
 
 }  // namespace
@@ -110,16 +124,26 @@ NB_MODULE(_native, module) {
         for (const EngineInfo& engine : engines()) list.emplace_back(engine.name, engine.available, engine.description);
         return list;
     });
+    // Python calls it once the interpreter has ended. What still works then belongs to daemon threads, or was never let
+    // go of.
+    if (Py_AtExit([] { before_end(); }) != 0) throw Error("Python has no room for a function at its end");
     module.def("before_fork", &before_fork, Release());
     module.def("after_fork", &after_fork, "child"_a, Release());
-    module.def("command", [](const std::vector<nb::bytes>& words) {
-        const std::vector<std::string> text = strings_of(words);
-        std::vector<const char*> pointers;
-        for (const std::string& word : text) pointers.push_back(word.c_str());
-        pointers.push_back(nullptr);
-        const nb::gil_scoped_release released;
-        return app::run_command(static_cast<int>(text.size()), pointers.data());
-    });
+    module.def(
+        "command",
+        [](const std::vector<nb::bytes>& words, const std::optional<nb::callable>& to_parquet) {
+            const std::vector<std::string> text = strings_of(words);
+            std::vector<const char*> pointers;
+            for (const std::string& word : text) pointers.push_back(word.c_str());
+            pointers.push_back(nullptr);
+            const Unlocked released;
+            return app::run_command(static_cast<int>(text.size()), pointers.data(),
+                                    to_parquet ? parquet_writer(*to_parquet) : app::ParquetWriter());
+        },
+        "words"_a, "to_parquet"_a.none(),
+        nb::sig("def command(words: collections.abc.Sequence[bytes], to_parquet: "
+                "collections.abc.Callable[[str, bool], list[str]] | None) -> int"),
+        "Runs the command. to_parquet writes the tables in a directory; its bool is --force.");
 }
 
 }  // namespace gpuhist::python

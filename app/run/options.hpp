@@ -25,6 +25,7 @@ namespace gpuhist::app {
 /// Files that are written.
 struct Writes {
     bool stats = false, histogram = false, plot = false, normalized = false;
+    bool parquet = false;  ///< of the tables, after the run
     bool any() const { return stats || histogram || plot || normalized; }
 };
 

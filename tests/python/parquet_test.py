@@ -138,8 +138,57 @@ def test_what_is_no_result_is_refused(tmp_path):
     assert math.prod(pq.read_table(tmp_path / "stats.parquet").shape) == 0
 
 
-def test_the_command_names_the_package():
-    done = subprocess.run([sys.executable, "-m", "gpuhist", "x.png", "--write", "parquet"], capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 2
-    assert "gpuhist.to_parquet(RESULTS)" in done.stderr
+def command(*words, cwd, code=0, path=None):
+    """Standard output and standard error of the command; with `path`, of a Python that also searches there."""
+    environment = os.environ if path is None else {**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run([sys.executable, "-m", "gpuhist", *words], capture_output=True, text=True, cwd=cwd, check=False,
+                          env=environment)
+    assert done.returncode == code, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def images(tmp_path):
+    (tmp_path / "a").mkdir()
+    for i in range(3):
+        Image.fromarray(np.full((4, 5 + i), 30 * i, np.uint8)).save(tmp_path / "a" / f"{i}.png")
+    return tmp_path
+
+
+def test_the_command_writes_it(images):
+    said, _ = command("a", "--write", "stats,parquet", "--quality", cwd=images)
+    out = images / "gpuhist-out"
+    assert said.splitlines()[-1] == (
+        "wrote  gpuhist-out/dataset.parquet dataset.quality.parquet flags.parquet quality.parquet stats.parquet")
+    for path in out.glob("*.parquet"):
+        expected = rows_of(path.with_suffix(".csv"))
+        for one, other in zip(expected, pq.read_table(path).to_pylist(), strict=True):
+            assert all(same(one[name], other[name]) for name in one), path
+    # Alone it implies stats; of one image too, beside inputs that fail, and into another directory.
+    (images / "a/bad.png").write_bytes(b"no")
+    said, _ = command("a", "--write=parquet", "-o", "other", "--format", "csv", "-q", cwd=images, code=1)
+    assert "wrote" not in said and {path.name for path in (images / "other").glob("*.parquet")} == {
+        "stats.parquet", "dataset.parquet", "errors.parquet"}
+    command("a/1.png", "--write", "parquet", "-o", "one", cwd=images)
+    assert pq.read_table(images / "one/stats.parquet")["mean"].to_pylist() == [30.0]
+    command("a/1.png", "--write", "stats", "-o", "none", cwd=images)
+    assert not list((images / "none").glob("*.parquet"))
+
+
+def test_files_in_the_way_of_the_command(images):
+    (images / "out").mkdir()
+    (images / "out/stats.parquet").write_text("mine")
+    _, said = command("a", "--write", "parquet", "-o", "out", cwd=images, code=4)
+    assert "stats.parquet: not replaced" in said and (images / "out/stats.parquet").read_text() == "mine"
+    command("a", "--write", "parquet", "-o", "out", "--force", cwd=images)
+    assert pq.read_table(images / "out/stats.parquet").num_rows == 3
+
+
+def test_what_the_command_refuses(images):
+    _, said = command("a", "--write", "parquet", "--shard", "1/2", cwd=images, code=2)
+    assert "--write parquet applies to results" in said
+    (images / "without").mkdir()
+    (images / "without/sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
+    _, said = command("a", "--write", "parquet", cwd=images, code=2, path=images / "without")
+    assert "pip install 'gpuhist[tables]'" in said and "gpuhist.to_parquet(RESULTS)" in said
+    assert not (images / "gpuhist-out").exists()

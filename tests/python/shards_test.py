@@ -99,6 +99,15 @@ def test_what_is_refused(work):
         shards.Index.read("photos/0.png")
 
 
+def spark():
+    """Spark on this machine, or what stands for it."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return PlayedSpark()
+    return SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+
+
 class PlayedSpark:
     """What the guide calls of Spark: partitions of one row, each on its own."""
 
@@ -135,10 +144,12 @@ def test_the_guide(work, engine, tmp_path, monkeypatch):
         names["client"] = distributed.Client(processes=False, n_workers=1, dashboard_address=None)
     if engine == "mapInPandas":
         pytest.importorskip("pandas")
-        names["spark"] = PlayedSpark()
+        names["spark"] = spark()
     if engine != "concurrent.futures":
         shards.manifest("photos", "photos.jsonl")
     exec(code, names)
     if "client" in names:
         names["client"].close()
+    if hasattr(names.get("spark"), "stop"):
+        names["spark"].stop()
     assert files_of(tmp_path / "results") == files_of(work / "whole")

@@ -254,9 +254,11 @@ def batches(paths: Path | Iterable[Path], *, batch_size: int = 8192, **options: 
 def table(paths: Path | Iterable[Path], *, progress: bool = False, **options: Unpack[SetOptions]) -> pa.Table:
     """A pyarrow.Table of all rows of batches(). With progress=True, a bar of tqdm, which must be installed, shows the
     progress. Raises the exceptions of measure_many()."""
-    import pyarrow as pa
-
     rows = batches(paths, **options)
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError("table needs pyarrow: pip install 'gpuhist[tables]'") from error
     bar = _bar(rows) if progress else None
     read = []
     try:
