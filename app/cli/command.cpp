@@ -20,9 +20,10 @@
 #include "commands/licenses.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
+#include "commands/report.hpp"
 #include "commands/same.hpp"
 #include "commands/verify.hpp"
-#include "run/pipeline.hpp"
+#include "run/exit_code.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -43,7 +44,7 @@ SameOptions decoders_of(const Options& options) {
 int execute(const CommandLine& line) {
     switch (line.command) {
         case Command::run:
-            return line.run.compare_decoders ? compare_pixels(decoders_of(line.run)) : run(line.run);
+            return line.run.compare_decoders ? compare_pixels(decoders_of(line.run)) : run_and_report(line.run);
         case Command::devices:
             return show_devices();
         case Command::columns:
@@ -58,6 +59,8 @@ int execute(const CommandLine& line) {
             return check_constants(line.check);
         case Command::verify:
             return verify(line.verify);
+        case Command::report:
+            return report(line.report);
         case Command::same:
             return compare_pixels(line.same);
         case Command::manifest:

@@ -84,10 +84,8 @@ Writes parse_writes(const std::string& text) {
         else if (item == "normalized")
             writes.normalized = true;
         else if (item != "none")
-            throw CLI::ValidationError(
-                "--write",
-                "'" + item + "' is not one of stats,histogram,plot,normalized,none" +
-                    (item == "parquet" ? ": the Python package writes it, by gpuhist.to_parquet(RESULTS)" : ""));
+            throw CLI::ValidationError("--write", "'" + item + "' is not one of stats,histogram,plot,normalized,none" +
+                                                      (item == "parquet" ? std::string(": ") + parquet_remedy : ""));
         else if (items.size() > 1)
             throw CLI::ValidationError("--write", "'none' can't be combined with others");
     }

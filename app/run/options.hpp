@@ -67,6 +67,7 @@ struct Options : ImageRequest {
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
     bool dry_run = false;  ///< list the inputs, and do nothing else
+    std::filesystem::path report;  ///< page about the results, if it has a name
     std::string policy;    ///< a file with the thresholds of flags, if it has a name
     FlagThresholds flags;  ///< of the images of the set, where measures are written
 

@@ -138,8 +138,26 @@ def test_what_is_no_result_is_refused(tmp_path):
     assert math.prod(pq.read_table(tmp_path / "stats.parquet").shape) == 0
 
 
-def test_the_command_names_the_package():
-    done = subprocess.run([sys.executable, "-m", "gpuhist", "x.png", "--write", "parquet"], capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 2
-    assert "gpuhist.to_parquet(RESULTS)" in done.stderr
+def test_the_command_of_the_package_writes_it(results, tmp_path):
+    inputs = results.parent / "a"
+    for words, folder in (
+        (["--write", "parquet", "-o", "one"], "one"),
+        (["--write=parquet,stats", "--output=two"], "two"),
+        (["--write", "plot,parquet", "-othree"], "three"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "gpuhist", inputs, *words, "-q"], cwd=tmp_path, check=False, capture_output=True)
+        assert done.returncode == 1, done.stderr  # one image is bad
+        for table in ("stats", "dataset", "errors"):
+            found = pq.read_table(tmp_path / folder / f"{table}.parquet")
+            assert found.num_rows == len(rows_of(tmp_path / folder / f"{table}.csv")) > 0
+        assert any((tmp_path / folder).rglob("*.histogram.png")) or "plot" not in words[1]
+    (tmp_path / "one/stats.parquet").write_text("mine")
+    run(inputs, "--write", "parquet", "-q", "-o", "one", code=4, cwd=tmp_path)
+    assert (tmp_path / "one/stats.parquet").read_text() == "mine"
+
+
+def test_the_command_alone_names_the_package():
+    for words in (["--format", "parquet"], ["--write", "stats", "--format=parquet"]):
+        done = subprocess.run([sys.executable, "-m", "gpuhist", "x.png", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "gpuhist.to_parquet(RESULTS)" in done.stderr
