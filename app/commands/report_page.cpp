@@ -37,6 +37,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t most_rows = 50'000;  // of images, above which some are left out
 constexpr std::size_t worst_per_flag = 12, worst_per_end = 50, groups_shown = 12, copies_shown = 4, classes_shown = 48,
                       errors_shown = 8, bins_of_measure = 40, sample_size = 20'000;
+constexpr double most_spreads = 8;  // distances of the quartiles, beyond which values are only counted
 constexpr std::size_t picture_bytes = 2'000'000;  // of all pictures, before base64
 
 std::string text_of(const char* format, double value) {
@@ -127,6 +128,11 @@ struct Measure {
         };
         page.median = quantile(0.5);
         double lower = quantile(0.005), upper = quantile(0.995);
+        const double q1 = quantile(0.25), q3 = quantile(0.75);
+        if (q3 > q1) {  // a few values may be very far away
+            lower = std::max(lower, q1 - most_spreads * (q3 - q1));
+            upper = std::min(upper, q3 + most_spreads * (q3 - q1));
+        }
         const double width = upper - lower;
         if (*page.minimum >= lower - 0.5 * width) lower = *page.minimum;
         if (*page.maximum <= upper + 0.5 * width) upper = *page.maximum;
@@ -604,8 +610,8 @@ class PageReader {
         }
         for (const char* key : {"normalize", "normalize_gray"})
             if (const auto found = object.find(key); found != object.end() && !found->is_null()) {
-                set.training.push_back((std::string(key) == "normalize" ? "" : "# gray images\n") +
-                                       std::string("mean = ") + list_text(found->at("mean")));
+                if (std::string(key) != "normalize") set.training.emplace_back("# gray images");
+                set.training.push_back("mean = " + list_text(found->at("mean")));
                 set.training.push_back("std  = " + list_text(found->at("std")));
             }
         // Colors share a histogram, and so do bands.

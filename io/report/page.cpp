@@ -80,6 +80,7 @@ std::string grouped(std::uint64_t value) {
 std::string number(double value) {
     if (std::isfinite(value) && value == std::floor(value) && std::abs(value) < 1e15)
         return (value < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(std::abs(value)));
+    if (std::abs(value) >= 1e4 && std::abs(value) < 1e15) return number(std::round(value));
     return text_of("%.4g", value);
 }
 
@@ -225,8 +226,7 @@ class Writer {
 
   private:
     void begin(const char* id, const char* title, const std::string& lead) {
-        out_ += std::string("<section id=\"") + id + "\" aria-labelledby=\"" + id + "-title\">\n<h2 id=\"" + id +
-                "-title\">" + title + "</h2>\n";
+        out_ += std::string("<section id=\"") + id + "\" aria-label=\"" + title + "\">\n<h2>" + title + "</h2>\n";
         if (!lead.empty()) out_ += "<p class=\"lead\">" + lead + "</p>\n";
     }
 
@@ -410,7 +410,7 @@ class Writer {
             std::string label = "Distribution of " + measure.name;
             if (measure.minimum && measure.maximum)
                 label += ", from " + number(*measure.minimum) + " to " + number(*measure.maximum);
-            out_ += "<figure class=\"measure\"><h3>" + escaped(measure.name) + "</h3><p>" +
+            out_ += "<figure class=\"measure\"><h3>" + escaped(measure.name) + "</h3><p class=\"what\">" +
                     escaped(measure.definition) + "</p>" + svg(measure.counts.size(), label, inner) +
                     ticks(measure.lower, measure.upper, 3);
             std::string tail;
@@ -427,8 +427,7 @@ class Writer {
                             number(*measure.maximum);
                 tail += "</span>";
             }
-            if (!tail.empty()) out_ += "<p class=\"tail\">" + tail + "</p>";
-            out_ += "</figure>\n";
+            out_ += "<p class=\"tail\">" + tail + "</p></figure>\n";
         }
         out_ += "</div>\n</section>\n";
     }
@@ -487,7 +486,7 @@ class Writer {
         begin("errors", "Errors", counted(all, "input") + " failed, by cause.");
         out_ += "<div class=\"body\">\n";
         for (const PageErrors& errors : page_.errors) {
-            out_ += std::string("<details") + (page_.errors.size() == 1 ? " open" : "") + "><summary><b>" +
+            out_ += std::string("<details") + (page_.errors.size() <= 3 ? " open" : "") + "><summary><b>" +
                     escaped(errors.kind) + "</b> <span class=\"soft\">" + counted(errors.inputs, "input") +
                     (errors.shown.size() < errors.inputs ? ", of which " + grouped(errors.shown.size()) + " are listed"
                                                          : "") +
