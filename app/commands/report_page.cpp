@@ -37,7 +37,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t most_rows = 50'000;  // of images, above which some are left out
 constexpr std::size_t worst_per_flag = 12, worst_per_end = 50, groups_shown = 12, copies_shown = 4, classes_shown = 48,
                       errors_shown = 8, bins_of_measure = 40, sample_size = 20'000;
-constexpr double most_spreads = 8;  // distances of the quartiles, beyond which values are only counted
+constexpr double most_spreads = 8;                // distances of the quartiles, beyond which values are only counted
 constexpr std::size_t picture_bytes = 2'000'000;  // of all pictures, before base64
 
 std::string text_of(const char* format, double value) {

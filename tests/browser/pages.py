@@ -93,6 +93,7 @@ class Browser:
         options.binary_location = shutil.which("chromium")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.driver.set_script_timeout(300)
 
     def open(self, page, width=1280, height=900, dark=False):
         self.size(width, height)
