@@ -17,8 +17,7 @@ namespace gpuhist::app {
 namespace {
 
 /// Beginning of each page, by which one is known.
-constexpr const char* beginning =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv";
+constexpr const char* beginning = "<!doctype html>\n<!-- gpuhist report -->\n";
 
 void check_place(const std::filesystem::path& path, bool force, Console& console) {
     output([&] { OutputDirectory(".", force, console).reserve_elsewhere(path, {beginning}); });

@@ -161,7 +161,7 @@ class Writer {
 
     std::string head() {
         out_ =
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<!doctype html>\n<!-- gpuhist report -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src " +
             hash_source(page_js_sha256) + "; style-src " + hash_source(page_css_sha256) +
             "; img-src data:; base-uri 'none'; form-action 'none'\">\n"
@@ -294,7 +294,7 @@ class Writer {
             for (std::size_t i = 0; i < row.size() && i < numbers.size(); ++i)
                 numbers[i] = numbers[i] || std::holds_alternative<double>(row[i]) ||
                              std::holds_alternative<std::uint64_t>(row[i]);
-        out_ += "<div class=\"scroll body\" tabindex=\"0\" role=\"region\" aria-label=\"Numbers\"><table><thead><tr>";
+        out_ += "<div class=\"scroll body\" tabindex=\"0\" role=\"group\" aria-label=\"Numbers\"><table><thead><tr>";
         for (std::size_t i = 0; i < table.headings.size(); ++i)
             out_ += std::string("<th scope=\"col\"") + (numbers[i] ? " class=\"n\"" : "") + '>' +
                     escaped(table.headings[i]) + "</th>";
@@ -340,7 +340,7 @@ class Writer {
             for (const PageHistogram& histogram : set.histograms) write_histogram(histogram);
             write_table(set.channels);
             if (set.training.empty()) continue;
-            out_ += "<pre tabindex=\"0\" role=\"region\" aria-label=\"Mean and std for training\">";
+            out_ += "<pre tabindex=\"0\" role=\"group\" aria-label=\"Mean and std for training\">";
             for (const std::string& line : set.training) out_ += escaped(line) + '\n';
             out_ += "</pre>\n";
         }
