@@ -22,6 +22,7 @@
 #include "commands/licenses.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
+#include "commands/report.hpp"
 #include "commands/same.hpp"
 #include "commands/verify.hpp"
 #include "gpuhist/error.hpp"
@@ -48,14 +49,14 @@ SameOptions decoders_of(const Options& options) {
 /// Runs, and then writes the tables as Parquet if that was asked for.
 int run_with_parquet(const Options& options, const ParquetWriter& parquet) {
     Console console(options.quiet);
-    if (options.dry_run || !options.write || !options.write->parquet) return run(options);
+    if (options.dry_run || !options.write || !options.write->parquet) return run_and_report(options);
     if (!parquet) {
         console.say(
             "--write parquet: the Python package writes it, with pyarrow: pip install 'gpuhist[tables]', then "
             "python -m gpuhist, or gpuhist.to_parquet(RESULTS)");
         return usage_error;
     }
-    const int code = run(options);
+    const int code = run_and_report(options);
     std::error_code failed;
     if ((code != all_done && code != inputs_failed) || !std::filesystem::exists(options.output / "stats.csv", failed))
         return code;
@@ -88,6 +89,8 @@ int execute(const CommandLine& line, const ParquetWriter& parquet) {
             return check_constants(line.check);
         case Command::verify:
             return verify(line.verify);
+        case Command::report:
+            return report(line.report);
         case Command::same:
             return compare_pixels(line.same);
         case Command::manifest:

@@ -158,6 +158,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     };
     const auto given = [&](const char* option) { return source(option) != Source::none; };
     options.quiet = grammar.quiet;
+    if (given("--report") && options.measures.empty()) options.measures = Measures::quality();
     options.inputs.shard = options.shard.value_or(io::ShardId{});
     if (grammar.quiet && source("--format") < source("--quiet")) options.format = "none";
     options.table_of_each = given("--format");
@@ -266,6 +267,12 @@ void check_verify(const VerifyOptions& options, const std::map<std::string, Sour
         throw Contradiction({"--seed"}, "--seed needs --sample");
 }
 
+void check_report(const ReportOptions& options) {
+    if (options.directories.size() != 1 || options.directories.front().empty())
+        throw Contradiction({}, "report: name one directory with the results of a run");
+    if (options.output.empty()) throw Contradiction({"--output"}, "report: the name of the file is empty");
+}
+
 /// Option to drop in order to resolve a contradiction: the one from the weakest source, but never one from the command
 /// line, and never --shard, because without it the run would do the work of all shards.
 std::string weakest(const Contradiction& contradiction, const std::map<std::string, Source>& sources) {
@@ -332,7 +339,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
     }
     for (Words* inputs : {&line.run.inputs.arguments, &line.manifest.inputs.arguments, &line.merge.directories,
                           &line.duplicates.results, &line.gate.directories, &line.compare.sets, &line.same.trees,
-                          &line.check.inputs, &line.verify.directories})
+                          &line.check.inputs, &line.verify.directories, &line.report.directories})
         take_marks(*inputs);
     const auto sources = apply_settings(grammar, app, dropped);
     try {
@@ -344,6 +351,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         if (line.command == Command::compare) check_compare(line.compare, sources);
         if (line.command == Command::same) check_same(line.same);
         if (line.command == Command::check) check_check(line.check);
+        if (line.command == Command::report) check_report(line.report);
         if (line.command == Command::verify) {
             conclude_nodata(grammar, line.verify.run);
             check_verify(line.verify, sources);
@@ -362,7 +370,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         return print(completion(grammar, grammar.shell));
     }
     line.merge.notes = line.manifest.notes = line.duplicates.notes = line.gate.notes = line.compare.notes =
-        line.same.notes = line.check.notes = line.verify.notes = !grammar.quiet;
+        line.same.notes = line.check.notes = line.verify.notes = line.report.notes = !grammar.quiet;
     line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }

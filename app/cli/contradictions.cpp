@@ -153,7 +153,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
             given(option.c_str()) && parameter.mode != mode)
             throw Contradiction({option}, option + " applies only to --normalize " + to_string(parameter.mode));
     const bool drawn = options.format == "table";
-    if (given("--quality-scale") && !given("--quality"))
+    const bool measured = given("--quality") || given("--report");
+    if (given("--quality-scale") && !measured)
         throw Contradiction({"--quality-scale"}, "--quality-scale needs --quality");
     if (given("--robust") && !writes.stats && (drawn || options.format == "none"))
         throw Contradiction({"--robust"}, "--robust adds columns to stats, which --write leaves out");
@@ -162,7 +163,15 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--keep-counts", "--keep-image-counts"})
         if (given(option) && !writes.stats)
             throw Contradiction({option}, std::string(option) + " keeps counts beside stats, which --write leaves out");
-    if (given("--policy") && !given("--quality")) throw Contradiction({"--policy"}, "--policy needs --quality");
+    if (given("--policy") && !measured) throw Contradiction({"--policy"}, "--policy needs --quality");
+    if (given("--report") && options.report.empty())
+        throw Contradiction({"--report"}, "--report: the name of the file is empty");
+    if (given("--report") && !writes.stats)
+        throw Contradiction({"--report"}, "--report is about results, which --write leaves out");
+    if (given("--report") && given("--shard"))
+        throw Contradiction({"--report", "--shard"},
+                            "--report needs the whole set, but --shard measures a part of it: run 'gpuhist report' "
+                            "after 'gpuhist merge'");
     if (given("--policy") && !writes.stats)
         throw Contradiction({"--policy"}, "--policy applies to flags.csv, which --write leaves out");
     if (given("--policy") && options.policy.empty())

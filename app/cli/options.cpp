@@ -29,7 +29,8 @@ CLI::Option* add_choice(Grammar& grammar, CLI::App& app, const std::string& opti
             }
             words += (words.empty() ? "" : ", ") + name;
         }
-        throw CLI::ValidationError(option, "'" + word + "' is not one of " + words);
+        throw CLI::ValidationError(option, "'" + word + "' is not one of " + words +
+                                               (word == "parquet" ? std::string(": ") + parquet_remedy : ""));
     };
     CLI::Option* const added = app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
     for (const auto& [name, chosen] : choices) grammar.choices[added].push_back(name);
@@ -188,6 +189,15 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
                             "WHEN");
     app.add_flag("-q,--quiet", grammar.quiet,
                  "Print errors only\nNo notes, and no table unless --format asks for one.");
+}
+
+/// Adds the option for a page about the results.
+void add_report_option(CLI::App& app, Options& options) {
+    add_text(
+        app, "--report", [&options](const std::string& path) { options.report = path; },
+        "Write a page about the results, for a browser\nImplies --quality. 'gpuhist report' writes the same page from "
+        "results.",
+        "FILE.html");
 }
 
 /// Adds the options that keep exact counts.
@@ -459,6 +469,7 @@ Grammar::Grammar(CommandLine& line) : run("Measures images exactly, on a GPU or 
         ->option_text("...");
     add_input_options(*this, run, line.run);
     add_output_options(*this, run, line.run);
+    add_report_option(run, line.run);
     add_count_options(run, line.run);
     add_picture_options(*this, run, line.run);
     add_statistics_options(*this, run, line.run);
@@ -509,7 +520,7 @@ Exit codes: 0 all done; 1 some inputs can't be listed (their lines say why), or 
     merge.add_flag("-q,--quiet", quiet, "Print errors only");
     add_config(*this, merge);
     merge.footer(
-        R"(Writes stats.csv, errors.csv, dataset.csv, dataset.json and the pictures of the set, with the same bytes as a single run.
+        R"(Writes stats.csv, errors.csv, dataset.csv, dataset.json and the pictures of the set, with the same bytes as a single run. Parts of 'gpuhist same' become its same.csv, with its exit codes.
 
 Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them); 2 the command line is wrong; 4 output failed; 65 parts are missing, damaged or don't belong together, and nothing was written.)");
     add_help(merge);
@@ -634,6 +645,9 @@ Exit codes: 0 all done; 1 some images could not be measured; 2 the command line 
         same, "-o,--output", [&](const std::string& directory) { line.same.output = directory; },
         "Directory for same.csv [gpuhist-out]", "DIR");
     add_choice(*this, same, "--format", line.same.format, printed, "Print " + listed(printed, " [default]"), "FORM");
+    add_text(
+        same, "--shard", [&](const std::string& text) { line.same.shard = parse_shard_of(text); },
+        "Compare the K-th of N parts of the pairs, for 'gpuhist merge'", "K/N");
     same.add_flag("--resume", line.same.resume,
                   "Continue an interrupted comparison\nPairs whose files have changed since, and all after them, are "
                   "compared again.");
@@ -679,10 +693,36 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
     add_validity_options(*this, verify, line.verify.run);
     add_white(verify, line.verify.run);
     verify.footer(
-        R"(Compares the rows of stats.csv with those of a new run, column by column. Prints one line per image that is gone, fails, or has other numbers. Give the options with which the results were made, if they exclude pixels or set white; results with kept counts (--keep-counts) know them, and others are refused.
+        R"(Compares the rows of stats.csv with those of a new run, column by column, and those of the whole set in dataset.csv if all images were measured. Regions, quality and groups are not verified. Prints one line per image that is gone, fails, or has other numbers. Give the options with which the results were made, if they exclude pixels or set white; results with kept counts (--keep-counts) know them, and others are refused.
 
 Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 rows don't hold; 65 the results can't be read, or were made with other options.)");
     add_help(verify);
+
+    CLI::App& report = add_command(Command::report, "report", "Make a page about results, for a browser");
+    report.add_option("RESULTS", line.report.directories, "The directory with the results of a run")
+        ->type_name("")
+        ->option_text(" ");
+    add_text(
+        report, "-o,--output", [&](const std::string& path) { line.report.output = path; },
+        "Name of the page [report.html]", "FILE");
+    report.add_option("--against", line.report.against, "Earlier results, with which these are compared")
+        ->type_name("RESULTS");
+    report.add_option("--title", line.report.title, "Title of the page [the directory of the images]")
+        ->type_name("TEXT");
+    report.add_flag("--force", line.report.force, "Replace a file that gpuhist did not write\ngpuhist names it.");
+    report.add_flag("-q,--quiet", quiet, "Print errors only");
+    add_config(*this, report);
+    report.footer(
+        R"(The page is one file, which opens in a browser without a network: numbers and histograms of the set, its classes (--group-by dir), the distribution of each measure, the worst images of each flag, duplicates side by side, errors by cause, and a table of the images that sorts and filters. It has at most 5 MB. Above 50,000 images, the table has those with flags, and those at the ends of each measure.
+
+For its pictures, at most 192 images are read again, on the CPU, from the paths in the results. Where one isn't there, the page says so.
+
+Example:
+  gpuhist photos/ --report photos.html
+  gpuhist report this-month -o page.html --against last-month
+
+Exit codes: 0 all done; 2 the command line is wrong; 4 output failed; 65 the results are missing, damaged, or of another version.)");
+    add_help(report);
 
     CLI::App& columns = add_command(Command::columns, "columns", "Define every column of the results");
     add_choice<std::string>(*this, columns, "--format", line.columns.format,

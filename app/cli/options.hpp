@@ -11,6 +11,7 @@
 #include "commands/gate.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
+#include "commands/report.hpp"
 #include "commands/same.hpp"
 #include "commands/verify.hpp"
 #include "run/options.hpp"
@@ -30,6 +31,7 @@ enum class Command {
     same,
     check,
     verify,
+    report,
     licenses,
     completion,
     manual,
@@ -50,6 +52,7 @@ struct CommandLine {
     SameOptions same;
     CheckOptions check;
     VerifyOptions verify;
+    ReportOptions report;
 };
 
 /// Reads the command line, then variables (GPUHIST_*, NO_COLOR, TERM, the locale) and the configuration file, if one is

@@ -21,6 +21,9 @@ template <class Number>
 Number parse_number(const std::string& option, const std::string& text, Number least, Number most);
 /// Two finite numbers, LO,HI.
 std::pair<double, double> parse_pair(const std::string& option, const std::string& text);
+/// What to do for Parquet, which the command does not write.
+inline constexpr const char* parquet_remedy =
+    "the Python package writes Parquet: gpuhist.to_parquet(RESULTS), or python -m gpuhist ... --write parquet";
 /// Files that --write names.
 Writes parse_writes(const std::string& text);
 /// Percentiles as 0.5,50,99.9.

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "cli/console.hpp"
 #include "cli/table.hpp"
 #include "commands/output_failure.hpp"
+#include "commands/same.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/dataset.hpp"
@@ -225,6 +227,9 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
 }  // namespace
 
 int merge(const MergeOptions& options) {
+    const auto has_pixels = [](const std::string& directory) { return !part_files(directory).empty(); };
+    if (!options.joined && std::all_of(options.directories.begin(), options.directories.end(), has_pixels))
+        return merge_pixels(options);
     allow_many_files();
     Console console(!options.notes);
     try {

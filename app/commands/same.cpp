@@ -11,15 +11,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "cli/console.hpp"
 #include "cli/table.hpp"
+#include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
@@ -42,6 +46,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t pairs_at_once = 64;
 constexpr std::size_t most_named = 10;
+constexpr int part_format = 1;
 constexpr const char *run_name = "same", *only_a = "only_a", *only_b = "only_b", *failed = "failed";
 
 std::string rows_name() {
@@ -237,21 +242,142 @@ class Journal {
     int file_ = -1;
 };
 
+/// Names of the files of a shard: its rows, and what they are a part of.
+std::string stem_of(const io::ShardId& shard) {
+    return "part-" + std::to_string(shard.number) + "-of-" + std::to_string(shard.count) + ".same";
+}
+std::vector<std::string> names_of(const std::optional<io::ShardId>& shard) {
+    if (!shard) return {rows_name()};
+    return {stem_of(*shard) + ".csv", stem_of(*shard) + ".json"};
+}
+
+/// Facts about the rows of a shard: row j of shard K of N is that of pair j N + K - 1.
+struct Part {
+    io::ShardId id;
+    std::uint64_t pairs = 0;  ///< of all shards
+    std::string pairs_hash;   ///< of the paths of all pairs and their files
+    std::string rows_checksum;
+};
+
+std::string text_of(const Part& part) {
+    return nlohmann::ordered_json{{"format", part_format},
+                                  {"part", {part.id.number, part.id.count}},
+                                  {"pairs", part.pairs},
+                                  {"pairs_hash", part.pairs_hash},
+                                  {"rows", part.rows_checksum}}
+               .dump() +
+           '\n';
+}
+
+Part read_part(const fs::path& path) {
+    const std::vector<unsigned char> bytes = io::read_bytes(path, std::uint64_t{1} << 20);
+    try {
+        const auto value = nlohmann::json::parse(bytes.begin(), bytes.end());
+        if (value.at("format") != part_format)
+            throw IoError(path.string() + ": was written by another version of gpuhist: use the same one for all");
+        Part part;
+        part.id.number = value.at("part").at(0);
+        part.id.count = value.at("part").at(1);
+        part.pairs = value.at("pairs");
+        part.pairs_hash = value.at("pairs_hash");
+        part.rows_checksum = value.at("rows");
+        if (names_of(part.id).back() != path.filename().string())
+            throw IoError(path.string() + ": is part " + std::to_string(part.id.number) + " of " +
+                          std::to_string(part.id.count) + ", but has the name of another one");
+        return part;
+    } catch (const nlohmann::json::exception&) {
+        throw IoError(path.string() + ": is damaged, or not a part of 'gpuhist same'");
+    }
+}
+
+std::string hash_of(const std::vector<Pair>& pairs) {
+    io::Checksum sum;
+    const auto add = [&](const std::string& text) { sum.add(text.c_str(), text.size() + 1); };
+    for (const Pair& pair : pairs) {
+        add(pair.path);
+        for (const auto& files : pair.files) add(std::to_string(files.size()));
+    }
+    return io::checksum_text(sum.value());
+}
+
+/// Numbers of pairs by their relation, and the worst pairs.
+class Tally {
+  public:
+    /// Counts the pair of the row that a reader of same.csv is at.
+    void add(const io::CsvRows& rows, const std::string& path) {
+        add(std::string(rows.text(rows.column("relation"))), path, rows.number(rows.column("max_distance")).value_or(0),
+            std::string(rows.text(rows.column("cause"))), std::string(rows.text(rows.column("different"))),
+            std::string(rows.text(rows.column("samples"))));
+    }
+    /// Counts a pair, and keeps those to be named: the worst of each relation but the good ones.
+    void add(const std::string& relation, const std::string& path, double largest, const std::string& cause,
+             const std::string& different, const std::string& samples) {
+        ++counts_[relation];
+        if (relation != to_string(SampleRelation::different) && relation != only_a && relation != only_b) return;
+        std::array<char, 32> most{};
+        std::snprintf(most.data(), most.size(), "%.4g", largest);
+        std::string text = relation + "  " + printable(path);
+        if (!cause.empty()) text += "  " + printable(cause);
+        if (!samples.empty() && cause.empty())
+            text += "  " + different + " of " + samples + " samples, at most " + most.data() + " apart";
+        const Named named{largest, text};
+        const auto before = [](const Named& one, const Named& other) { return one.largest > other.largest; };
+        named_.insert(std::upper_bound(named_.begin(), named_.end(), named, before), named);
+        if (named_.size() > most_named) named_.pop_back();
+    }
+    /// Lines for a person.
+    std::string text() const {
+        std::uint64_t all = 0;
+        for (const auto& [relation, count] : counts_) all += count;
+        std::string text = "compared  " + counted(all, "pair") + ':', parts;
+        for (const auto& [relation, words] : {std::pair("identical", " identical"),
+                                              {"widened", " widened"},
+                                              {"different", " different"},
+                                              {only_a, " only in a"},
+                                              {only_b, " only in b"},
+                                              {failed, " failed"}})
+            if (of(relation) > 0) parts += (parts.empty() ? " " : ", ") + std::to_string(of(relation)) + words;
+        text += parts + '\n';
+        for (const Named& named : named_) text += named.text + '\n';
+        if (differing() > named_.size()) text += "and " + std::to_string(differing() - named_.size()) + " more\n";
+        return text;
+    }
+    int exit_code() const { return differing() > 0 ? policy_broken : of(failed) > 0 ? inputs_failed : all_done; }
+
+  private:
+    struct Named {
+        double largest;
+        std::string text;
+    };
+    std::uint64_t of(const char* relation) const {
+        const auto found = counts_.find(relation);
+        return found == counts_.end() ? 0 : found->second;
+    }
+    std::uint64_t differing() const { return of("different") + of(only_a) + of(only_b); }
+
+    std::map<std::string, std::uint64_t> counts_;
+    std::vector<Named> named_;
+};
+
 class Comparer {
   public:
     Comparer(const SameOptions& options, Console& console)
         : options_(options),
           console_(console),
+          names_(names_of(options.shard)),
           directory_(options.output, options.force, console),
-          journal_(options.output / (rows_name() + ".partial")) {}
+          journal_(options.output / (names_.front() + ".partial")) {}
 
     int execute() {
         const bool trees = check_inputs();
         output([&] {
-            directory_.keep_track(run_name, {rows_name() + ".partial"});
+            const std::string run = options_.shard ? stem_of(*options_.shard) : run_name;
+            directory_.keep_track(run, {names_.front() + ".partial"});
             directory_.take();
             directory_.read_lists();
-            directory_.reserve({rows_name(), rows_name() + ".partial", std::string(run_name) + ".written.partial"});
+            std::vector<std::string> reserved{names_.front() + ".partial", run + ".written.partial"};
+            reserved.insert(reserved.end(), names_.begin(), names_.end());
+            directory_.reserve(reserved);
         });
         std::vector<Pair> pairs;
         if (trees)
@@ -263,6 +389,9 @@ class Comparer {
             output([&] { directory_.leave(); });
             throw IoError(options_.trees[0] + " and " + options_.trees[1] + ": have no images");
         }
+        const std::string hash = hash_of(pairs);
+        const std::size_t all = pairs.size();
+        if (options_.shard) keep_own(pairs);
         output([&] {
             directory_.begin();
             begin(pairs);
@@ -270,11 +399,20 @@ class Comparer {
         if (options_.format != "table") printed_ = io::make_sink(options_.format, {io::Table(ColumnFile::same)});
         compare(pairs);
         output([&] {
-            directory_.stage(rows_name(), [&](const auto& take) {
-                const std::string header = csv_->begin();
-                take(header.data(), header.size());
-                journal_.each([&](const std::string& row) { take(row.data(), row.size()); });
+            io::Checksum rows;
+            directory_.stage(names_.front(), [&](const auto& take) {
+                const auto give = [&](const std::string& text) {
+                    rows.add(text.data(), text.size());
+                    take(text.data(), text.size());
+                };
+                give(csv_->begin());
+                journal_.each(give);
             });
+            if (options_.shard) {  // with this file the part is there
+                const Part part{*options_.shard, all, hash, io::checksum_text(rows.value())};
+                const std::string text = text_of(part);
+                directory_.stage(names_.back(), [&](const auto& take) { take(text.data(), text.size()); });
+            }
             directory_.commit();
             journal_.discard();
             directory_.end();
@@ -299,15 +437,21 @@ class Comparer {
         return directories[0];
     }
 
+    /// Keeps the pairs of the shard.
+    void keep_own(std::vector<Pair>& pairs) const {
+        std::vector<Pair> own;
+        for (std::size_t i = 0; i < pairs.size(); ++i)
+            if (options_.shard->has(i)) own.push_back(std::move(pairs[i]));
+        pairs = std::move(own);
+    }
+
     /// Takes the rows of an interrupted run, or removes them.
     void begin(const std::vector<Pair>& pairs) {
         journal_.begin([&](const std::string& stamp, const std::string& row) {
             if (!options_.resume || done_ == pairs.size() || stamp_of(pairs[done_]) != stamp) return false;
             io::CsvRows rows(std::make_unique<std::istringstream>(csv_->begin() + row), rows_name());
             if (!rows.next() || rows.text(rows.column("path")) != guarded(pairs[done_].path)) return false;
-            count(std::string(rows.text(rows.column("relation"))), pairs[done_].path,
-                  rows.number(rows.column("max_distance")).value_or(0), std::string(rows.text(rows.column("cause"))),
-                  std::string(rows.text(rows.column("different"))), std::string(rows.text(rows.column("samples"))));
+            tally_.add(rows, pairs[done_].path);
             ++done_;
             return true;
         });
@@ -356,73 +500,159 @@ class Comparer {
         if (printed_) console_.print_rows(printed_->append(printed_->format(record)));
         const auto& difference = result.difference;
         if (result.relation == failed) console_.say(result.cause);
-        count(result.relation, pair.path, difference ? difference->max.value_or(0) : 0, result.cause,
-              difference ? std::to_string(difference->different) : "",
-              difference ? std::to_string(difference->samples) : "");
-    }
-
-    /// Counts a pair, and keeps those to be named: the worst of each relation but the good ones.
-    void count(const std::string& relation, const std::string& path, double largest, const std::string& cause,
-               const std::string& different, const std::string& samples) {
-        ++counts_[relation];
-        if (relation != to_string(SampleRelation::different) && relation != only_a && relation != only_b) return;
-        std::array<char, 32> most{};
-        std::snprintf(most.data(), most.size(), "%.4g", largest);
-        std::string text = relation + "  " + printable(path);
-        if (!cause.empty()) text += "  " + printable(cause);
-        if (!samples.empty() && cause.empty())
-            text += "  " + different + " of " + samples + " samples, at most " + most.data() + " apart";
-        const Named named{largest, text};
-        const auto before = [](const Named& one, const Named& other) { return one.largest > other.largest; };
-        named_.insert(std::upper_bound(named_.begin(), named_.end(), named, before), named);
-        if (named_.size() > most_named) named_.pop_back();
-    }
-
-    std::uint64_t of(const char* relation) const {
-        const auto found = counts_.find(relation);
-        return found == counts_.end() ? 0 : found->second;
+        tally_.add(result.relation, pair.path, difference ? difference->max.value_or(0) : 0, result.cause,
+                   difference ? std::to_string(difference->different) : "",
+                   difference ? std::to_string(difference->samples) : "");
     }
 
     int finish() {
-        std::uint64_t all = 0;
-        for (const auto& [relation, count] : counts_) all += count;
-        const std::uint64_t differing = of("different") + of(only_a) + of(only_b);
-        if (options_.notes && options_.format == "table") {
-            std::string text = "compared  " + counted(all, "pair") + ':';
-            std::string parts;
-            for (const auto& [relation, words] : {std::pair("identical", " identical"),
-                                                  {"widened", " widened"},
-                                                  {"different", " different"},
-                                                  {only_a, " only in a"},
-                                                  {only_b, " only in b"},
-                                                  {failed, " failed"}})
-                if (of(relation) > 0) parts += (parts.empty() ? " " : ", ") + std::to_string(of(relation)) + words;
-            text += parts + '\n';
-            for (const Named& named : named_) text += named.text + '\n';
-            if (differing > named_.size()) text += "and " + std::to_string(differing - named_.size()) + " more\n";
-            console_.print(text + written_text(options_.output, {rows_name()}));
-        }
-        if (console_.failed()) return output_failed;
-        return differing > 0 ? policy_broken : of(failed) > 0 ? inputs_failed : all_done;
+        if (options_.notes && options_.format == "table")
+            console_.print(tally_.text() + written_text(options_.output, names_));
+        return console_.failed() ? static_cast<int>(output_failed) : tally_.exit_code();
     }
-
-    struct Named {
-        double largest;
-        std::string text;
-    };
 
     const SameOptions& options_;
     Console& console_;
+    const std::vector<std::string> names_;  ///< of the files that are written
     OutputDirectory directory_;
     Journal journal_;
     const std::unique_ptr<io::Sink> csv_ = io::make_sink("csv", {io::Table(ColumnFile::same)});
     std::unique_ptr<io::Sink> printed_;
     std::size_t done_ = 0;  ///< pairs, by an interrupted run
-    std::map<std::string, std::uint64_t> counts_;
-    std::vector<Named> named_;
+    Tally tally_;
 };
 
+/// Next record of a CSV text, with its line end. Quoted fields may contain line ends.
+std::string record_of(std::istream& text) {
+    std::string record;
+    bool quoted = false;
+    for (int byte; (byte = text.get()) != std::istream::traits_type::eof();) {
+        record += static_cast<char>(byte);
+        if (byte == '"') quoted = !quoted;
+        if (byte == '\n' && !quoted) break;
+    }
+    return record;
+}
+
+/// Rows of a shard, whose checksum is known.
+std::unique_ptr<std::istream> rows_of(const fs::path& directory, const Part& part) {
+    const fs::path path = directory / names_of(part.id).front();
+    auto text = std::make_unique<std::ifstream>(path, std::ios::binary);
+    if (!*text) throw IoError(path.string() + ": is missing: it has the rows of " + names_of(part.id).back());
+    io::Checksum sum;
+    std::array<char, 1 << 16> block{};
+    while (text->read(block.data(), block.size()) || text->gcount() > 0)
+        sum.add(block.data(), static_cast<std::size_t>(text->gcount()));
+    if (io::checksum_text(sum.value()) != part.rows_checksum)
+        throw IoError(path.string() + ": is damaged, or was changed");
+    text->clear();
+    text->seekg(0);
+    return text;
+}
+
+/// All shards of a comparison, in their order, with their directories.
+std::vector<std::pair<fs::path, Part>> parts_in(const std::vector<std::string>& directories) {
+    std::vector<std::pair<fs::path, Part>> parts;
+    for (const std::string& directory : directories)
+        for (const fs::path& path : part_files(directory)) parts.emplace_back(directory, read_part(path));
+    std::sort(parts.begin(), parts.end(),
+              [](const auto& one, const auto& other) { return one.second.id.number < other.second.id.number; });
+    const Part& first = parts.front().second;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto& [directory, part] = parts[i];
+        const std::string name = (directory / names_of(part.id).back()).string();
+        if (part.id.count != first.id.count || part.pairs_hash != first.pairs_hash || part.pairs != first.pairs)
+            throw IoError(name + ": is a part of another comparison than " +
+                          (parts.front().first / names_of(first.id).back()).string());
+        if (i > 0 && part.id.number == parts[i - 1].second.id.number) throw IoError(name + ": is there twice");
+    }
+    for (std::uint64_t number = 1; number <= first.id.count; ++number)
+        if (number > parts.size() || parts[number - 1].second.id.number != number) {
+            io::ShardId missing;
+            missing.number = number;
+            missing.count = first.id.count;
+            throw IoError(directories.front() + ": " + names_of(missing).back() + " is missing");
+        }
+    return parts;
+}
+
+/// Passes the rows of all shards on, in the order of the pairs, and counts them.
+void merge_rows(const std::vector<std::pair<fs::path, Part>>& parts, Tally& tally,
+                const std::function<void(const std::string&)>& take) {
+    std::vector<std::unique_ptr<std::istream>> texts;
+    std::vector<io::CsvRows> rows;
+    for (const auto& [directory, part] : parts) {
+        texts.push_back(rows_of(directory, part));
+        rows.emplace_back(rows_of(directory, part), (directory / names_of(part.id).front()).string());
+    }
+    const std::unique_ptr<io::Sink> csv = io::make_sink("csv", {io::Table(ColumnFile::same)});
+    std::string header = csv->begin();
+    take(header);
+    for (const auto& text : texts) {
+        std::string own(header.size(), '\0');
+        if (!text->read(own.data(), static_cast<std::streamsize>(own.size())) || own != header)
+            throw IoError("the parts have other columns than same.csv: they were written by another version");
+    }
+    for (std::uint64_t pair = 0; pair < parts.front().second.pairs; ++pair) {
+        const std::size_t part = pair % parts.size();
+        if (!rows[part].next()) rows[part].refuse("a row is missing");
+        tally.add(rows[part], std::string(rows[part].text(rows[part].column("path"))));
+        take(record_of(*texts[part]));
+    }
+    for (io::CsvRows& more : rows)
+        if (more.next()) more.refuse("there is a row too many");
+}
+
 }  // namespace
+
+std::vector<fs::path> part_files(const fs::path& directory) {
+    std::vector<fs::path> files;
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind("part-", 0) == 0 && entry.path().extension() == ".json" &&
+            entry.path().stem().extension() == ".same")
+            files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+int merge_pixels(const MergeOptions& options) {
+    Console console(!options.notes);
+    return exit_code_of(console, [&]() -> int {
+        const auto parts = parts_in(options.directories);
+        OutputDirectory directory(options.output, options.force, console);
+        Tally tally;
+        output([&] {
+            directory.read_lists();
+            directory.reserve({rows_name()});
+            directory.make();
+        });
+        std::exception_ptr failure;
+        try {
+            output([&] {
+                directory.stage(rows_name(), [&](const auto& take) {
+                    try {
+                        merge_rows(parts, tally,
+                                   [&](const std::string& text) { output([&] { take(text.data(), text.size()); }); });
+                    } catch (const OutputFailure&) {
+                        throw;
+                    } catch (...) {
+                        failure = std::current_exception();
+                        throw;
+                    }
+                });
+                directory.commit();
+            });
+        } catch (...) {
+            if (failure) std::rethrow_exception(failure);
+            throw;
+        }
+        if (options.notes) console.print(tally.text() + written_text(options.output, {rows_name()}));
+        return console.failed() ? static_cast<int>(output_failed) : tally.exit_code();
+    });
+}
 
 int compare_pixels(const SameOptions& options) {
     Console console(!options.notes);

@@ -137,6 +137,7 @@ class Verifier {
             if (end.code() != inputs_failed) throw;
         }
         again ? compare(*again) : add_failed();
+        if (again && bad_ == 0 && chosen_ == choice_.images()) compare_sets(*again);
         return finish();
     }
 
@@ -208,6 +209,42 @@ class Verifier {
         }
     }
 
+    /// Compares the numbers of the whole set, which follow from the images that were all measured again.
+    void compare_sets(const ResultsThere& again) {
+        if (!results_.has(ColumnFile::dataset) || !again.has(ColumnFile::dataset)) return;
+        set_verified_ = true;
+        io::CsvRows before = results_.open(ColumnFile::dataset), now = again.open(ColumnFile::dataset);
+        const auto next = [](io::CsvRows& rows, std::size_t group) {
+            while (rows.next())
+                if (rows.text(group).empty()) return true;
+            return false;
+        };
+        const std::size_t depth = before.column("depth"), channel = before.column("channel");
+        const std::size_t old_group = before.column("group"), new_group = now.column("group");
+        while (next(before, old_group)) {
+            const std::string row = std::string(before.text(depth)) + ' ' + std::string(before.text(channel));
+            if (!next(now, new_group)) return add_set(row + ": is missing now");
+            for (std::size_t i = 0; i < before.names().size(); ++i)
+                if (const auto place = now.find(before.names()[i]); place && before.text(i) != now.text(*place))
+                    return add_set(row + ": " + before.names()[i] + " is " + shown_text(now.text(*place)) + ", was " +
+                                   shown_text(before.text(i)));
+        }
+        if (next(now, new_group)) add_set("has more rows now");
+    }
+    void add_set(const std::string& why) {
+        set_changed_ = true;
+        lines_.push_back("changed  " + traits_of(ColumnFile::dataset).file_name() + "  " + why);
+    }
+
+    /// Files with numbers that were not compared.
+    std::string not_verified() const {
+        std::string names;
+        for (const ColumnFile table : {ColumnFile::regions, ColumnFile::quality, ColumnFile::dataset})
+            if (results_.has(table) && !(table == ColumnFile::dataset && (set_verified_ || bad_ > 0)))
+                names += (names.empty() ? "" : " ") + traits_of(table).file_name();
+        return names;
+    }
+
     /// The first difference of the rows of an image, in words.
     static std::optional<std::string> change_of(const ImageRows& before, const ImageRows& now,
                                                 const std::vector<std::pair<std::size_t, std::size_t>>& columns) {
@@ -247,12 +284,17 @@ class Verifier {
             if (version_)
                 text += ", of results by gpuhist " + printable(*version_) +
                         (*version_ == GPUHIST_VERSION ? "" : " (this is " GPUHIST_VERSION ")");
-            console_.print(text + ": " +
-                           (bad_ == 0 ? "all rows hold\n"
-                                      : counted(bad_, "image") + (bad_ == 1 ? " does not hold\n" : " do not hold\n")));
+            text += ": ";
+            if (set_changed_)
+                text += "the images hold, but the set does not\n";
+            else
+                text += bad_ == 0 ? "all rows hold\n"
+                                  : counted(bad_, "image") + (bad_ == 1 ? " does not hold\n" : " do not hold\n");
+            if (const std::string names = not_verified(); !names.empty()) text += "not verified  " + names + '\n';
+            console_.print(text);
         }
         if (console_.failed()) return output_failed;
-        return bad_ == 0 ? all_done : policy_broken;
+        return bad_ == 0 && !set_changed_ ? all_done : policy_broken;
     }
 
     const VerifyOptions& options_;
@@ -261,7 +303,7 @@ class Verifier {
     const Choice choice_;
     MeasuredSets sets_;
     std::optional<std::string> version_;
-    bool pages_ = false;
+    bool pages_ = false, set_verified_ = false, set_changed_ = false;
     std::uint64_t chosen_ = 0, there_ = 0, bad_ = 0;
     std::vector<std::string> lines_;
 };

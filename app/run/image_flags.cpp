@@ -9,8 +9,8 @@
 #include "cli/table.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/hashes.hpp"
-#include "gpuhist/image.hpp"
 #include "gpuhist/io/sink.hpp"
+#include "run/measured_images.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -21,104 +21,6 @@ constexpr std::size_t many_bytes = std::size_t{1} << 18;
 bool is_duplicate(Flag flag) {
     return flag == Flag::duplicate || flag == Flag::near_duplicate;
 }
-
-/// Images of two tables: a row of quality.csv with the rows of stats.csv that belong to it. A file that was given
-/// several times in a row has as many rows of quality.csv, and each of these has as many rows of stats.csv. The names
-/// of bands do not tell images apart: a file may give two bands the same.
-class Images {
-  public:
-    explicit Images(const ImageTables& tables)
-        : stats_(tables.stats()),
-          quality_(tables.quality()),
-          ahead_(tables.quality()),
-          path_(stats_.column("path")),
-          width_(stats_.column("width")),
-          height_(stats_.column("height")),
-          depth_(stats_.column("depth")),
-          channel_(stats_.column("channel")),
-          white_(stats_.column("white")),
-          min_(stats_.column("min")),
-          max_(stats_.column("max")),
-          entropy_(stats_.column("entropy")),
-          low_(stats_.column("clipped_low")),
-          high_(stats_.column("clipped_high")),
-          nan_(stats_.column("nan")),
-          inf_(stats_.column("inf")),
-          quality_path_(quality_.column("path")) {
-        const std::pair<const char*, std::optional<double> FlagNumbers::*> measures[] = {
-            {"sharpness_laplacian", &FlagNumbers::sharpness_laplacian},
-            {"sharpness_tenengrad", &FlagNumbers::sharpness_tenengrad},
-            {"noise", &FlagNumbers::noise},
-            {"contrast_rms", &FlagNumbers::contrast_rms},
-            {"brightness_p5", &FlagNumbers::brightness_p5},
-            {"brightness_p99", &FlagNumbers::brightness_p99},
-            {"gray", &FlagNumbers::gray},
-        };
-        for (const auto& [name, member] : measures)
-            if (const auto column = quality_.find(name)) measures_.emplace_back(*column, member);
-        stats_left_ = stats_.next();
-        ahead_left_ = ahead_.next();
-    }
-
-    /// Moves to the next image. Returns false at the end.
-    bool next() {
-        if (!quality_.next()) {
-            if (stats_left_) stats_.refuse("quality.csv has no row for this image");
-            return false;
-        }
-        if (times_left_ == 0) read_file();
-        --times_left_;
-        image_ = about_;
-        const std::size_t count = channels_.size() / times_, first = (times_ - 1 - times_left_) * count;
-        for (std::size_t i = 0; i < count; ++i) image_.channels.push_back(channels_[first + i]);
-        for (const auto& [column, member] : measures_) image_.*member = quality_.number(column);
-        return true;
-    }
-    std::string_view path() const { return quality_.text(quality_path_); }
-    const FlagNumbers& numbers() const { return image_; }
-    const io::CsvRows& quality() const { return quality_; }
-
-  private:
-    /// Reads the rows of a file that was given once, or several times in a row.
-    void read_file() {
-        times_ = 0;
-        channels_.clear();
-        about_ = {};
-        for (; ahead_left_ && ahead_.text(quality_path_) == path(); ahead_left_ = ahead_.next()) ++times_;
-        for (; stats_left_ && stats_.text(path_) == path(); stats_left_ = stats_.next()) add_channel();
-        if (channels_.empty()) quality_.refuse("stats.csv has no rows for this image");
-        if (channels_.size() % times_ != 0) quality_.refuse("stats.csv has the wrong number of rows for this image");
-        times_left_ = times_;
-    }
-
-    void add_channel() {
-        if (channels_.empty()) {
-            about_.width = stats_.number(width_).value_or(0);
-            about_.height = stats_.number(height_).value_or(0);
-            about_.white = stats_.number(white_).value_or(0);
-            for (const DepthTraits& depth : all_depths)
-                if (stats_.text(depth_) == depth.name) about_.integers = !depth.floating;
-        }
-        FlagNumbers::Channel& channel = channels_.emplace_back();
-        channel.name = stats_.text(channel_);
-        channel.min = stats_.number(min_);
-        channel.max = stats_.number(max_);
-        channel.entropy = stats_.number(entropy_);
-        channel.clipped_low = stats_.number(low_);
-        channel.clipped_high = stats_.number(high_);
-        channel.nan = stats_.number(nan_).value_or(0);
-        channel.inf = stats_.number(inf_).value_or(0);
-    }
-
-    io::CsvRows stats_, quality_, ahead_;
-    std::size_t path_, width_, height_, depth_, channel_, white_, min_, max_, entropy_, low_, high_, nan_, inf_,
-        quality_path_;
-    std::vector<std::pair<std::size_t, std::optional<double> FlagNumbers::*>> measures_;
-    FlagNumbers image_, about_;                   ///< `about_`: of the file, without channels
-    std::vector<FlagNumbers::Channel> channels_;  ///< of the file, as often as it was given
-    std::size_t times_ = 0, times_left_ = 0;
-    bool stats_left_ = false, ahead_left_ = false;
-};
 
 std::string short_number(double value) {
     std::array<char, 32> text{};
@@ -180,7 +82,7 @@ FlagFinder::FlagFinder(ImageTables tables, const FlagThresholds& thresholds)
     : tables_(std::move(tables)), set_(thresholds) {
     std::vector<double> sizes;
     ImageHashes hashes;
-    Images images(tables_);
+    MeasuredImages images(tables_);
     const HashColumns columns(images.quality());
     const bool hashed = columns.present() && set_.wants_hashes();
     for (; images.next(); ++images_) {
@@ -191,7 +93,7 @@ FlagFinder::FlagFinder(ImageTables tables, const FlagThresholds& thresholds)
 }
 
 void FlagFinder::each(const std::function<void(const ImageFlag&)>& take) const {
-    Images images(tables_);
+    MeasuredImages images(tables_);
     const auto value_of = [&](Flag flag) { return flag_value(flag, images.numbers()); };
     for (std::uint64_t image = 0; images.next(); ++image) set_.each(image, images.path(), value_of, take);
 }

@@ -16,16 +16,12 @@
 #include "gpuhist/hashes.hpp"
 #include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/encode.hpp"
+#include "run/measured_images.hpp"
 
 namespace gpuhist::app {
 
 /// Key of the thresholds in the options of a run, as `io::flags_json`, from which a merge has them.
 inline constexpr const char* thresholds_option = "thresholds of --policy";
-
-/// The tables that flags follow from. Each call opens a table at its beginning.
-struct ImageTables {
-    std::function<io::CsvRows()> stats, quality;
-};
 
 /// Flag of an image.
 struct ImageFlag {

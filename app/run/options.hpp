@@ -67,9 +67,10 @@ struct Options : ImageRequest {
     TableStyle style;
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
-    bool dry_run = false;  ///< list the inputs, and do nothing else
-    std::string policy;    ///< a file with the thresholds of flags, if it has a name
-    FlagThresholds flags;  ///< of the images of the set, where measures are written
+    bool dry_run = false;          ///< list the inputs, and do nothing else
+    std::filesystem::path report;  ///< page about the results, if it has a name
+    std::string policy;            ///< a file with the thresholds of flags, if it has a name
+    FlagThresholds flags;          ///< of the images of the set, where measures are written
 
     bool force = false;  ///< files that gpuhist did not write are replaced, but for inputs
     bool resume = false;

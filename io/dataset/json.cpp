@@ -28,6 +28,19 @@ bool is_utf8(std::string_view bytes) {
     }
 }
 
+std::string base64(std::string_view bytes) {
+    constexpr const char* alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    text.reserve((bytes.size() + 2) / 3 * 4);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        unsigned group = 0;
+        for (std::size_t j = i; j < i + 3; ++j)
+            group = group << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
+        for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? alphabet[group >> (18 - 6 * j) & 63] : '=';
+    }
+    return text;
+}
+
 Json byte_string(const std::string& bytes) {
     if (is_utf8(bytes)) return bytes;
     std::string hex;

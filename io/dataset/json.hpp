@@ -25,6 +25,9 @@ bool is_utf8(std::string_view bytes);
 /// Bytes of any value: a string where they are UTF-8, else {"hex": "…"}.
 Json byte_string(const std::string& bytes);
 
+/// Bytes in the alphabet of RFC 4648, padded.
+std::string base64(std::string_view bytes);
+
 /// Value and its place. Every function throws IoError with both if the value has another type or range than expected.
 class JsonReader {
   public:

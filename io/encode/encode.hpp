@@ -6,6 +6,7 @@
 #include <memory>
 #include <opencv2/core/mat.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpuhist/image.hpp"
@@ -36,5 +37,8 @@ std::vector<unsigned char> encode_drawing(const cv::Mat& image, const std::strin
 /// `u32`: samples of CV_32S are without a sign.
 std::unique_ptr<RowEncoder> tiff_encoder(EncodedBytes& to, cv::Size sides, int type, Samples samples,
                                          const std::string& name, bool u32);
+
+/// Text that is compressed in the format of zlib (RFC 1950).
+std::string compressed(std::string_view text);
 
 }  // namespace gpuhist::io

@@ -26,19 +26,6 @@ struct ToJson {
     }
 };
 
-/// Bytes in the alphabet of RFC 4648, padded.
-std::string base64(std::string_view bytes) {
-    constexpr const char* alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        unsigned group = 0;
-        for (std::size_t j = i; j < i + 3; ++j)
-            group = group << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
-        for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? alphabet[group >> (18 - 6 * j) & 63] : '=';
-    }
-    return text;
-}
-
 /// Adds the values of the columns. If a text is not UTF-8, KEY_base64 has its bytes.
 void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow& row) {
     for (const Column& column : list) {
@@ -110,6 +97,13 @@ class JsonSink final : public Sink {
             for (Column& column : table.columns)
                 (column.of_channel ? keys.of_channel : keys.of_record).push_back(std::move(column));
         }
+        if (!array_) return;
+        Json columns;
+        const Keys& keys = tables_.front();
+        for (const std::vector<Column>* list : {&keys.of_record, &keys.of_channel, &measures_})
+            for (const Column& column : *list)
+                columns[column.name] = {{"unit", column.unit}, {"definition", column.definition}};
+        definitions_ = ",\"columns\":" + text_of(columns);
     }
 
     std::string begin() override { return array_ ? "[\n" : ""; }
@@ -121,8 +115,11 @@ class JsonSink final : public Sink {
         return text;
     }
     std::string append(std::string formatted) override {
-        if (array_ && !formatted.empty() && std::exchange(first_, false)) formatted.erase(0, between.size());
-        return formatted;
+        if (!array_ || formatted.empty() || !std::exchange(first_, false)) return formatted;
+        // The first of the objects, each of which is a line.
+        const std::size_t next = formatted.find(between, between.size());
+        formatted.insert((next == formatted.npos ? formatted.size() : next) - 1, definitions_);
+        return formatted.erase(0, between.size());
     }
     std::string end() override { return array_ ? "\n]\n" : ""; }
 
@@ -172,6 +169,7 @@ class JsonSink final : public Sink {
     std::vector<Keys> tables_;
     const std::vector<Column> measures_ = columns_of_measures();
     const bool array_;
+    std::string definitions_;  ///< of the columns, for the first object of an array
     bool first_ = true;
 };
 

@@ -1,8 +1,12 @@
 // Images of two trees, pixel by pixel, over formats and depths.
 //
 // Environment: GPUHIST_PROGRAM, the program.
+#include <cmath>
+#include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
+#include <tuple>
 
 #include "support/directory.hpp"
 
@@ -159,6 +163,138 @@ TEST_F(SameCommand, ResumedRunsTrustNothingThatChanged) {
         EXPECT_EQ(same({"a", "b", "--resume"}).code, output_failed);  // not a file of gpuhist's
         EXPECT_EQ(same({"a", "b", "--resume", "--force"}).code, all_done);
         EXPECT_EQ(rows().size(), 3U);
+    }
+}
+
+TEST_F(SameCommand, MergedShardsAreThoseOfOneRun) {
+    for (int i = 0; i < 25; ++i) {
+        save("a/" + std::to_string(i) + ".png", noise(i));
+        if (i != 4) save("b/" + std::to_string(i) + ".png", noise(i % 6 ? i : i + 1));
+    }
+    const Outcome whole = same({"a", "b"});
+    const std::string expected = read_text(at("out/same.csv"));
+    for (const int count : {1, 3, 7, 30}) {
+        fs::remove_all(at("parts"));
+        for (int number = 1; number <= count; ++number) {
+            const std::string shard = std::to_string(number) + "/" + std::to_string(count);
+            const Outcome done = run({"same", "a", "b", "--shard", shard, "-o", "parts"});
+            EXPECT_TRUE(done.code == all_done || done.code == policy_broken) << done.err;
+        }
+        EXPECT_EQ(files_below("parts").size(), 2U * static_cast<std::size_t>(count));
+        const Outcome merged = run({"merge", "parts", "-o", "merged"});
+        EXPECT_EQ(merged.code, policy_broken) << merged.err;
+        EXPECT_EQ(read_text(at("merged/same.csv")), expected);
+        EXPECT_EQ(merged.out.substr(0, merged.out.find("wrote")), whole.out.substr(0, whole.out.find("wrote")));
+    }
+}
+
+TEST_F(SameCommand, ShardsThatMakeNoWholeAreRefused) {
+    for (int i = 0; i < 9; ++i) {
+        save("a/" + std::to_string(i) + ".png", noise(i));
+        save("b/" + std::to_string(i) + ".png", noise(i));
+    }
+    for (const char* shard : {"1/3", "2/3", "3/3"})
+        ASSERT_EQ(run({"same", "a", "b", "--shard", shard, "-o", "parts"}).code, all_done);
+    const auto refused = [&](const std::string& why) {
+        const Outcome done = run({"merge", "parts", "-o", "merged"});
+        EXPECT_EQ(done.code, data_refused) << why;
+        EXPECT_TRUE(contains(done.err, why)) << done.err;
+        EXPECT_FALSE(fs::exists(at("merged/same.csv")));
+    };
+    const std::string rows = read_text(at("parts/part-2-of-3.same.csv")),
+                      facts = read_text(at("parts/part-2-of-3.same.json"));
+    write_text(at("parts/part-2-of-3.same.csv"), rows + "x");
+    refused("part-2-of-3.same.csv: is damaged, or was changed");
+    fs::remove(at("parts/part-2-of-3.same.csv"));
+    refused("part-2-of-3.same.csv: is missing");
+    write_text(at("parts/part-2-of-3.same.csv"), rows);
+    for (const auto& [from, to, why] : {std::tuple("\"format\":1", "\"format\":2", "was written by another version"),
+                                        {"\"part\":[2", "\"part\":[1", "has the name of another one"},
+                                        {"\"pairs\":9", "\"pairs\":8", "is a part of another comparison"},
+                                        {"{", "", "is damaged, or not a part of 'gpuhist same'"}}) {
+        std::string other = facts;
+        ASSERT_NE(other.find(from), other.npos);
+        write_text(at("parts/part-2-of-3.same.json"), other.replace(other.find(from), std::string(from).size(), to));
+        refused(why);
+    }
+    fs::remove(at("parts/part-2-of-3.same.json"));
+    refused("part-2-of-3.same.json is missing");
+    // A part of other images.
+    save("b/9.png", noise(1));
+    run({"same", "a", "b", "--shard", "2/3", "-o", "parts"});
+    refused("is a part of another comparison");
+}
+
+TEST_F(SameCommand, ShardsContinueToo) {
+    for (int i = 0; i < 200; ++i) {
+        save("a/" + std::to_string(i) + ".png", noise(i));
+        save("b/" + std::to_string(i) + ".ppm", i % 7 ? noise(i) : noise(i + 1));
+    }
+    ASSERT_EQ(run({"same", "a", "b", "--shard", "2/2", "-o", "parts"}).code, policy_broken);
+    const std::string expected = read_text(at("parts/part-2-of-2.same.csv"));
+    fs::remove_all(at("parts"));
+    Setting setting;
+    setting.signal = SIGKILL;
+    setting.after_file = "parts/part-2-of-2.same.csv.partial";
+    setting.after_seconds = 0.02;
+    run({"same", "a", "b", "--shard", "2/2", "-o", "parts"}, setting);
+    EXPECT_EQ(run({"same", "a", "b", "--shard", "2/2", "-o", "parts", "--resume"}).code, policy_broken);
+    EXPECT_EQ(read_text(at("parts/part-2-of-2.same.csv")), expected);
+    EXPECT_EQ(files_below("parts"), (Names{"part-2-of-2.same.csv", "part-2-of-2.same.json"}));
+}
+
+/// What a program prints, standard error included.
+std::string printed_by(const std::string& command) {
+    std::string text;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen((command + " 2>&1").c_str(), "r"), pclose);
+    for (int byte; (byte = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(byte);
+    return text;
+}
+
+/// Number behind a word of a text.
+double number_after(const std::string& text, const std::string& word) {
+    const std::size_t at = text.find(word);
+    return at == text.npos ? std::nan("") : std::strtod(text.c_str() + at + word.size(), nullptr);
+}
+
+TEST_F(SameCommand, DistancesAreThoseOfImageMagickAndOpenImageIO) {
+    const bool magick = std::system("type compare >/dev/null 2>&1") == 0;
+    const bool idiff = std::system("type idiff >/dev/null 2>&1") == 0;
+    if (!magick && !idiff) GTEST_SKIP() << "neither ImageMagick's compare nor OpenImageIO's idiff is there";
+    for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3}) {
+        const cv::Mat a = noise(type, type);
+        cv::Mat b = a.clone();
+        for (int i = 0; i < 25; ++i) {  // some samples, each by another distance
+            const int x = i * 7 % 40, y = i * 11 % 30, channel = i % a.channels();
+            if (a.depth() == CV_8U)
+                b.ptr<unsigned char>(y)[x * a.channels() + channel] ^= static_cast<unsigned char>(i + 1);
+            else
+                b.ptr<unsigned short>(y)[x * a.channels() + channel] ^= static_cast<unsigned short>(37 * i + 1);
+        }
+        save("a.png", a);
+        save("b.png", b);
+        same({"a.png", "b.png"});
+        Row row = rows().begin()->second;
+        const double top = a.depth() == CV_8U ? 255 : 65535, samples = std::stod(row["samples"]);
+        const std::string in = "cd '" + at("").string() + "' && ";
+        if (magick) {
+            const auto metric = [&](const char* name) {
+                return printed_by(in + "compare -metric " + name + " a.png b.png null:");
+            };
+            EXPECT_NEAR(std::stod(row["psnr"]), std::stod(metric("PSNR")), 1e-3);
+            EXPECT_NEAR(std::stod(row["max_distance"]) / top, number_after(metric("PAE"), "("), 1e-5);
+            EXPECT_NEAR(std::stod(row["mean_distance"]) / top, number_after(metric("MAE"), "("), 1e-6);
+            if (a.channels() == 1) {
+                EXPECT_EQ(std::stod(row["different"]), std::stod(metric("AE")));
+            }
+        }
+        if (idiff) {
+            const std::string text = printed_by(in + "idiff -fail 0 -warn 0 a.png b.png");
+            EXPECT_NEAR(std::stod(row["psnr"]), number_after(text, "Peak SNR = "), 1e-3) << text;
+            EXPECT_NEAR(std::stod(row["max_distance"]) / top, number_after(text, "Max error  = "), 1e-5) << text;
+            EXPECT_NEAR(std::stod(row["mean_distance"]) / top, number_after(text, "Mean error = "), 1e-6) << text;
+        }
+        EXPECT_GT(samples, 0);
     }
 }
 

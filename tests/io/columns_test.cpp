@@ -153,7 +153,12 @@ TEST(Columns, MakeEveryFile) {
     EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats), true));
     EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)), joined(names_of(columns(list, ColumnFile::dataset))));
     const auto set = nlohmann::ordered_json::parse(io::dataset_json({whole, group}, {}, list));
-    EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,white,luma,normalize,channels,histogram");
+    EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,white,luma,normalize,channels,histogram,columns");
+    for (const Column& column : columns(list, ColumnFile::dataset)) {
+        EXPECT_EQ(set[0]["columns"][column.name]["definition"], column.definition);
+        EXPECT_EQ(set[0]["columns"][column.name]["unit"], column.unit);
+    }
+    EXPECT_FALSE(set[1].contains("columns"));
     EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset), true));
     EXPECT_EQ(set[1]["group"], "a");
     EXPECT_EQ(set[1]["channels"][0]["median"], 4.5);  // red, last of B, G, R: 3 and 6

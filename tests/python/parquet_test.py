@@ -192,3 +192,10 @@ def test_what_the_command_refuses(images):
     _, said = command("a", "--write", "parquet", cwd=images, code=2, path=images / "without")
     assert "pip install 'gpuhist[tables]'" in said and "gpuhist.to_parquet(RESULTS)" in said
     assert not (images / "gpuhist-out").exists()
+
+
+def test_the_command_alone_names_the_package():
+    for words in (["--format", "parquet"], ["--write", "stats", "--format=parquet"]):
+        done = subprocess.run([sys.executable, "-m", "gpuhist", "x.png", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "gpuhist.to_parquet(RESULTS)" in done.stderr

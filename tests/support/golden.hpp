@@ -42,6 +42,12 @@ inline std::string without_new_keys(std::string json, const std::string& other) 
     return json;
 }
 
+/// JSON without the definitions of its columns, which columns_test.cpp holds to the table.
+inline std::string without_definitions(std::string json) {
+    const std::size_t at = json.find(",\"columns\":{");
+    return at == json.npos ? json : json.erase(at, json.find("}}", at) + 2 - at);
+}
+
 inline void expect_golden(const std::string& name, std::string actual) {
     const char* folder = std::getenv("GPUHIST_GOLDEN");
     if (!folder) throw std::runtime_error("GPUHIST_GOLDEN is not set");
@@ -50,7 +56,7 @@ inline void expect_golden(const std::string& name, std::string actual) {
         return write_text(path, actual);
     const std::string expected = read_text(path);
     // Files made from the table of columns are held to the columns that they had: newer ones come last.
-    if (path.extension() == ".json") actual = without_new_keys(actual, expected);
+    if (path.extension() == ".json") actual = without_new_keys(without_definitions(actual), expected);
     if (name.ends_with("stats.csv") || name == "dataset.csv") actual = first_fields(actual, expected);
     EXPECT_EQ(actual, expected) << "expected output: " << path;
 }

@@ -108,4 +108,8 @@ std::unique_ptr<RowEncoder> encode_rows(NewFile& file, cv::Size sides, int type,
 void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color,
                  std::optional<Depth> depth = std::nullopt);
 
+/// Encodes a small picture, an 8-bit gray or BGR image, as JPEG of a quality from 1 to 100. Throws IoError, and
+/// InvalidArgument for another image.
+std::vector<unsigned char> encode_jpeg(const cv::Mat& image, int quality);
+
 }  // namespace gpuhist::io
