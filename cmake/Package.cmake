@@ -50,7 +50,7 @@ The libraries gpuhist::gpuhist, which measures pixels in memory, and
 gpuhist::io, which reads and writes files, with the parts of OpenCV in it.")
 get_property(codec_packages GLOBAL PROPERTY gpuhist_codec_packages)
 string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${codec_packages} libtbb-dev zlib1g-dev libjpeg-dev libtiff-dev libpng-dev libzstd-dev liblzma-dev
-  libdeflate-dev libopenexr-dev libopenjp2-7-dev libwebp-dev)
+  libdeflate-dev libopenexr-dev libopenjp2-7-dev libwebp-dev libarchive-dev)
 
 # Debian wants licenses, of what is linked statically too, and changes in files of its own.
 set(copyright "${PROJECT_BINARY_DIR}/debian/copyright")

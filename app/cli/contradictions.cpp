@@ -7,12 +7,16 @@
 #include <string_view>
 #include <utility>
 
+#include "gpuhist/io/archive.hpp"
+#include "gpuhist/io/outlines.hpp"
+#include "run/companions.hpp"
+
 namespace gpuhist::app {
 namespace {
 
 bool is_directory(const std::string& input) {
     std::error_code failed;
-    return input != "-" && std::filesystem::is_directory(input, failed);
+    return input != "-" && (std::filesystem::is_directory(input, failed) || io::is_archive_name(input));
 }
 
 /// Kind of a file that is not a CSV file of rectangles, in words, by its first bytes; else nothing.
@@ -75,13 +79,29 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     }
     for (const auto& [option, path] :
          {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
-        std::error_code failed;
-        if (!path.empty() && !std::filesystem::exists(path, failed))
-            throw Contradiction({option}, std::string(option) + ": " + path + " does not exist");
+        try {
+            const auto maps =
+                option == std::string_view("--labels") ? parse_label_maps(path) : std::vector<LabelMap>{{"", path}};
+            for (const LabelMap& one : maps) {
+                std::error_code failed;
+                const bool pattern = is_pattern(one.path);
+                if (pattern) fill_pattern(one.path, "x");
+                if (!pattern && !one.path.empty() && !std::filesystem::exists(one.path, failed))
+                    throw Contradiction({option}, std::string(option) + ": " + one.path + " does not exist");
+            }
+        } catch (const InvalidArgument& error) {
+            throw Contradiction({option}, std::string(option) + ": " + error.what());
+        }
     }
-    if (const std::string found = rectangles_of_another_kind(options.rectangles_from); !found.empty())
-        throw Contradiction({"--rois"}, "--rois: " + options.rectangles_from + " is " + found +
-                                            "; give a CSV file of path,name,x,y,w,h");
+    if (is_pattern(options.rectangles_from) && !io::is_outlines_name(options.rectangles_from))
+        throw Contradiction({"--rois"}, "--rois: a pattern must name .roi, .zip, .geojson or .json files");
+    if (const std::string found = io::is_outlines_name(options.rectangles_from)
+                                      ? std::string()
+                                      : rectangles_of_another_kind(options.rectangles_from);
+        !found.empty())
+        throw Contradiction({"--rois"},
+                            "--rois: " + options.rectangles_from + " is " + found +
+                                "; give a CSV file of path,name,x,y,w,h, or a file called .roi, .zip or .geojson");
     for (std::size_t i = 0; i < options.rectangles.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (options.rectangles[i].name == options.rectangles[j].name)
@@ -113,9 +133,11 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         if (!writes.normalized && !given("--lut-out"))
             throw Contradiction({option}, option + " applies to the normalized copy, " + why);
     }
-    for (const char* option : {"--link", "--lut-in", "--size", "--apply-to"})
+    for (const char* option : {"--link", "--lut-in", "--size", "--apply-to", "--compression"})
         if (given(option) && !writes.normalized)
             throw Contradiction({option}, std::string(option) + " applies to the normalized copy, " + why);
+    if (given("--split-pages") && (!pages_are_set || !writes.normalized))
+        throw Contradiction({"--split-pages"}, "--split-pages applies to normalized copies of several --pages");
     for (const char* option : {"--depth", "--fill"})
         if (given(option) && !writes.normalized && !given("--lut-out"))
             throw Contradiction({option}, std::string(option) + " applies to the normalized copy, " + why);

@@ -78,19 +78,20 @@ Examples:
   gpuhist scan.png --mask mask.png
   gpuhist rgba.png --alpha weight)"},
         {"regions", "Regions",
-         R"(regions.csv has one row per channel and region: first the labels, in ascending order, then the rectangles. x, y, width and height are the bounding box of the region; area is the number of its pixels. Each region is measured like an image of its own.
+         R"(regions.csv has one row per channel and region: first the labels, in ascending order, then the rectangles and the outlines. x, y, width and height are the bounding box of the region; area is the number of its pixels. Each region is measured like an image of its own.
 
-Label images are u8, u16, u32, or s32 without negative values. --group-by region adds the numbers of each label and each name over all images to dataset.*.
+Label images have integers without negative values, or floats that are whole numbers. In a pattern, {dir}, {name} and {stem} stand for the directory, the name and the name without extension of the image; with several label images, regions are called NAME:1. --group-by region adds the numbers of each label and each name over all images to dataset.*.
 
 Examples:
   gpuhist stacks/ --labels cells/
+  gpuhist a.tif --labels 'cells=masks/{stem}_c.tif,nuclei=masks/{stem}_n.tif'
   gpuhist photo.jpg --roi sky=0,0,640,200 --roi ground=0,300,640,127)"},
         {"statistics", "Statistics",
          R"(The histogram file has N equal bins over LO <= v < HI, and the number of values below and above this range. --format csv and json print every column. 'gpuhist columns' prints the definitions below for other programs.)"},
         {"copies", "Copies",
          R"(minmax and percentile stretch linearly. Percentiles are nearest-rank: the smallest v for which at least q percent of the samples are v or less. equalize uses the histogram; colors use the table of luma. zscore is (v - mean) / std.
 
-Copies in u8 and u16 are NAME.normalized.png; copies in other types or with bands are NAME.normalized.tiff. Nodata is never mapped by a table.
+Copies in u8 and u16 are NAME.normalized.png; copies in other types, with bands, or of georeferenced images are NAME.normalized.tiff. The copy of a TIFF keeps its coordinate system, nodata, names of bands, resolution, profile and tiles. Nodata is never mapped by a table.
 
 A lookup table is for copies of one sample type. --lut-in refuses another --depth.
 

@@ -122,6 +122,10 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
         "form a set, like the images of a directory.",
         "PAGES")
         ->group("Pages");
+    app.add_flag("--split-pages", options.split_pages,
+                 "Write the copy of each page to a file of its own\nBy default, the copies of a TIFF's pages are the "
+                 "pages of one TIFF.")
+        ->group("Pages");
     add_text(
         app, "--raw", [&](const std::string& text) { options.decode.array = parse_raw(text); },
         "Inputs are raw samples: u16,WIDTH,HEIGHT[,CHANNELS[,OFFSET]]\nThe samples lie row by row, channels "
@@ -248,10 +252,14 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         options.histogram.range = Range{lower, upper};
     };
     add_choice(
-        grammar, app, "--group-by", options.group_by, {{"dir", GroupBy::directory}, {"region", GroupBy::region}},
-        "Also describe each dir or region of the set\ndir adds the numbers of each directory to dataset.*, and a "
+        grammar, app, "--group-by", options.group_by,
+        {{"dir", GroupBy::directory}, {"file", GroupBy::file}, {"key", GroupBy::key}, {"region", GroupBy::region}},
+        "Also describe each dir, file, key or region\ndir adds the numbers of each directory to dataset.*, and a "
         "picture DIR/dataset.histogram.png; images that are not in a subdirectory have dataset.top.histogram.png. "
-        "region adds the numbers of each label or rectangle over all images, without pictures.",
+        "file does so for each file of several pages. key adds the numbers of the images whose paths are the same up "
+        "to "
+        "the first dot of their names, as in WebDataset; region adds the numbers of each label or rectangle over all "
+        "images, without pictures.",
         "WHAT");
     add_text(
         app, "--percentile-columns", parse_columns(options.percentiles),
@@ -292,7 +300,8 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Valid pixels");
     app.add_option("--mask", options.masks,
                    "Exclude pixels where this image is 0\nA directory has one mask per input, with the name of the "
-                   "input, but the extension of any format.")
+                   "input, but the extension of any format. A pattern is filled for each input, for example "
+                   "'{dir}/{stem}_mask.png'.")
         ->type_name("FILE|DIR");
     add_each(
         app, "--nodata", [&grammar](const std::string& text) { parse_nodata(text, grammar.nodata); },
@@ -326,7 +335,9 @@ void add_region_options(CLI::App& app, Options& options) {
     app.option_defaults()->group("Regions");
     app.add_option("--labels", options.labels,
                    "Measure the pixels of each label of this image\nA directory has one label image per input, as with "
-                   "--mask. Label 0 is outside of all regions. The CPU measures labels, even with --engine cuda, "
+                   "--mask. A pattern is filled for each input, for example 'masks/{stem}_cp_masks.tif'. Several label "
+                   "images have names: cells=FILE,nuclei=FILE. Label 0 is outside of all regions. The CPU measures "
+                   "labels, even with --engine cuda, "
                    "because a GPU does not compute all of their numbers.")
         ->type_name("FILE|DIR");
     app.add_flag("--label-zero", options.label_zero, "Treat label 0 as a region");
@@ -341,7 +352,10 @@ void add_region_options(CLI::App& app, Options& options) {
         },
         "Measure this rectangle of each image\nRectangles are measured on the engine, like whole images. Repeatable.",
         "NAME=X,Y,W,H");
-    app.add_option("--rois", options.rectangles_from, "Read rectangles from a CSV file: path,name,x,y,w,h")
+    app.add_option("--rois", options.rectangles_from,
+                   "Read rectangles from CSV, or outlines from .roi, .zip, .geojson\nThe columns of the CSV file are "
+                   "path,name,x,y,w,h. ImageJ writes .roi and RoiSet.zip; GeoJSON has polygons in pixels. A pattern is "
+                   "filled for each input, for example 'rois/{stem}.zip'.")
         ->type_name("FILE");
     app.add_flag("--clip-rois", options.clip_rectangles,
                  "Clip rectangles to their image\nBy default, an image fails if a rectangle extends beyond it.");
@@ -389,6 +403,15 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
                "Shrink copies to this length of the longest side\nEach pixel is the average of the valid pixels that "
                "it covers, after the table is applied.",
                "PIXELS");
+    Choices<io::TiffCompression> compressions;
+    for (const auto compression :
+         {io::TiffCompression::none, io::TiffCompression::lzw, io::TiffCompression::deflate, io::TiffCompression::zstd})
+        compressions.emplace_back(io::to_string(compression), compression);
+    add_choice(
+        grammar, app, "--compression", options.compression, compressions,
+        "none, lzw, deflate [default] or zstd for TIFFs\nCopies that are TIFF files are compressed without loss, "
+        "by the differences of neighboring samples.",
+        "HOW");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all images of the set", "WHAT");
     app.add_option("--lut-out", options.tables_to, "Write the table of the whole set to a file")->type_name("FILE");

@@ -124,7 +124,7 @@ Picture Picture::companion(const std::string& companion_path, Role role, const i
     const ImageView view = io::view(image);
     const app::Companions companions(companion_path, role == Role::mask ? "mask" : "label image");
     Picture read{companions.read(input, {view.width, view.height, image.pages}, options), companion_path, 0};
-    if (role == Role::labels) app::validate_labels(read.image, input);
+    if (role == Role::labels) app::make_labels(read.image, input);
     if (role == Role::mask && !image.mask.empty()) read.image.mask = image.mask;  // valid is what both leave
     return read;
 }

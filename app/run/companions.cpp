@@ -1,12 +1,17 @@
 #include "run/companions.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <opencv2/core.hpp>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/formats.hpp"
 #include "gpuhist/io/pages.hpp"
+#include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -32,13 +37,67 @@ std::string text_of(const Companions::Sides& sides) {
 
 }  // namespace
 
+bool is_pattern(const std::string& path) {
+    std::error_code failed;
+    return path.find('{') != path.npos && !fs::exists(path, failed);
+}
+
+std::string fill_pattern(const std::string& pattern, const std::string& image) {
+    const fs::path path(image);
+    const auto text_of_word = [&](const std::string& word) -> std::string {
+        if (word == "name") return path.filename().string();
+        if (word == "dir") return path.has_parent_path() ? path.parent_path().string() : ".";
+        if (word != "stem")
+            throw InvalidArgument("'{" + word + "}' in " + pattern + " is unknown: give {stem}, {name} or {dir}");
+        const fs::path stem = path.stem();
+        return (stem.extension() == ".ome" ? stem.stem() : stem).string();
+    };
+    std::string filled;
+    for (std::size_t at = 0; at < pattern.size();) {
+        const std::size_t open = pattern.find('{', at), close = pattern.find('}', open == pattern.npos ? at : open);
+        if (open == pattern.npos) return filled + pattern.substr(at);
+        if (close == pattern.npos) throw InvalidArgument("'{' without '}' in " + pattern);
+        filled += pattern.substr(at, open - at) + text_of_word(pattern.substr(open + 1, close - open - 1));
+        at = close + 1;
+    }
+    return filled;
+}
+
+std::vector<LabelMap> parse_label_maps(const std::string& text) {
+    std::error_code failed;
+    if (text.empty()) return {};
+    const std::size_t equals = text.find('=');
+    const bool named = equals != text.npos && text.find_first_of("/{") > equals && !fs::exists(text, failed);
+    if (!named) return {{"", text}};
+    std::vector<LabelMap> maps;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string one = text.substr(at, end - at);
+        const std::size_t sign = one.find('=');
+        if (sign == one.npos || sign == 0 || sign + 1 == one.size())
+            throw InvalidArgument("'" + one + "' is not NAME=FILE: several label images each need a name");
+        LabelMap map{one.substr(0, sign), one.substr(sign + 1)};
+        for (const LabelMap& other : maps)
+            if (other.name == map.name) throw InvalidArgument("two label images have the name '" + map.name + "'");
+        maps.push_back(std::move(map));
+        at = end + 1;
+    }
+    return maps;
+}
+
 Companions::Companions(std::string path, const char* what)
-    : path_(std::move(path)), what_(what), directory_([&] {
+    : path_(std::move(path)), what_(what), pattern_(is_pattern(path_)), directory_([&] {
           std::error_code failed;
           return fs::is_directory(path_, failed);
       }()) {}
 
 std::string Companions::path_of(const Input& input) const {
+    if (pattern_) {
+        const std::string path = fill_pattern(path_, input.file_path());
+        std::error_code failed;
+        if (fs::exists(path, failed)) return path;
+        throw IoError(input.path + ": there is no " + what_ + " for it: " + path, IoError::Kind::missing);
+    }
     if (!directory_) return path_;
     std::string name = input.output_name;
     if (const std::string page = ".p" + std::to_string(input.page);
@@ -67,7 +126,7 @@ std::string Companions::path_of(const Input& input) const {
 }
 
 std::optional<std::string> Companions::own_path_of(const Input& input) const {
-    if (!directory_ || input.failure) return std::nullopt;
+    if ((!directory_ && !pattern_) || input.failure) return std::nullopt;
     try {
         return path_of(input);
     } catch (const IoError&) {  // an error of the input, once it is read
@@ -168,10 +227,52 @@ void Companions::validate(const io::Image& found, const std::string& path, const
                       IoError::Kind::unsupported);
 }
 
-void validate_labels(const io::Image& labels, const Input& input) {
+namespace {
+
+/// Labels in s32 or u32 from floats. Throws IoError where one is no label.
+template <class Sample>
+cv::Mat whole_labels(const cv::Mat& samples, const Input& input) {
+    cv::Mat labels(samples.size(), CV_32S);
+    for (int y = 0; y < samples.rows; ++y)
+        for (int x = 0; x < samples.cols; ++x) {
+            const auto value = static_cast<double>(static_cast<float>(samples.at<Sample>(y, x)));
+            const double sample =
+                std::is_same_v<Sample, double> ? static_cast<double>(samples.at<Sample>(y, x)) : value;
+            if (!(sample >= 0 && sample <= 4294967295.0 && sample == std::floor(sample)))
+                throw IoError(input.path + ": its label image has " + io::shortest(sample) + " at " +
+                                  std::to_string(x) + "," + std::to_string(y) + ", which is no label",
+                              IoError::Kind::unsupported);
+            const auto label = static_cast<std::uint32_t>(sample);
+            std::memcpy(labels.ptr(y, x), &label, sizeof label);
+        }
+    return labels;
+}
+
+}  // namespace
+
+void make_labels(io::Image& labels, const Input& input) {
     if (labels.format == "a JPEG")
         throw IoError(input.path + ": its label image is a JPEG, which does not keep labels",
                       IoError::Kind::unsupported);
+    switch (labels.depth) {
+        case Depth::s8:
+        case Depth::s16:
+            labels.pixels.convertTo(labels.pixels, CV_32S);
+            labels.depth = Depth::s32;
+            return;
+        case Depth::f16:
+            labels.pixels = whole_labels<cv::float16_t>(labels.pixels, input);
+            break;
+        case Depth::f32:
+            labels.pixels = whole_labels<float>(labels.pixels, input);
+            break;
+        case Depth::f64:
+            labels.pixels = whole_labels<double>(labels.pixels, input);
+            break;
+        default:
+            return;
+    }
+    labels.depth = Depth::u32;
 }
 
 std::vector<std::uint8_t> mask_of(const io::Image& companion) {

@@ -15,6 +15,12 @@
 namespace gpuhist::app {
 namespace {
 
+/// Path up to the first dot in the name: images with the same one are a sample of WebDataset.
+std::string key_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return path.substr(0, path.find('.', slash == path.npos ? 1 : slash + 2));
+}
+
 /// Runs a step of the work for an input. Returns whether it went well; else the outcome says why it did not.
 template <class Step>
 bool attempt(Outcome& outcome, Step step) {
@@ -251,6 +257,8 @@ void Measurer::Images::add_up(Image& image) {
     try {
         const GroupBy by = measurer_.options_.group_by;
         if (by == GroupBy::directory) add_to(image.outcome->input.group, image.analysis, image.values);
+        if (by == GroupBy::key) add_to(key_of(image.outcome->input.file_path()), image.analysis, image.values);
+        if (by == GroupBy::file) add_to(image.outcome->input.file_path(), image.analysis, image.values);
         if (by == GroupBy::region) {
             for (const PooledRegion& one : image.regions) add_to(one.name, one.analysis, one.values);
             std::move(image.stored_regions.begin(), image.stored_regions.end(), std::back_inserter(stored_));

@@ -1,10 +1,14 @@
 // Normalized copies of images: by an engine, or by lookup tables.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <opencv2/core.hpp>
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/metadata.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/reduce.hpp"
 #include "run/image_task.hpp"
 #include "run/weights.hpp"
@@ -70,6 +74,49 @@ void Measurer::reduce(Image& image) const {
     reduce_copy(from, to, image.view, image.request, normalization, straight ? ReduceWeight::alpha : ReduceWeight::area,
                 threads_of_copy_);
     copy = small;
+}
+
+void Measurer::form_copy(Image& image) const {
+    io::TiffForm& form = image.copy.form;
+    image.copy.of_stack = options_.copied_into_stack(image.outcome->input);
+    form.compression = options_.compression;
+    form.metadata.reset();
+    if (image.file.metadata) form.metadata = *image.file.metadata;
+    if (!form.metadata && image.file.bands.empty()) return;
+    if (!form.metadata) form.metadata.emplace();
+    io::Metadata& metadata = *form.metadata;
+    const auto width = static_cast<double>(image.view.width), height = static_cast<double>(image.view.height);
+    if (const cv::Mat& small = image.copy.pixels; !small.empty() && (small.cols < width || small.rows < height))
+        metadata.map_pixels({small.cols / width, 0, 0, 0, small.rows / height, 0});
+    metadata.drop_facts_about_values();
+    metadata.adapt_description(image.copy.depth, image.copy.of_stack || image.file.pages == 1);
+    form.predictor = !metadata.imagej;
+    metadata.describe_bands(image.file.bands);
+    const bool declared = metadata.nodata.has_value();
+    metadata.nodata = nodata_of_copy(image);
+    if (image.file.metadata && metadata.overviews)
+        image.outcome->remarks.push_back({"overviews", "its copy has no overviews: gdaladdo makes them"});
+    const bool shared = metadata.nodata && !traits_of(image.copy.depth).floating && !fill_of(image.view.depth);
+    if (declared && shared)
+        image.outcome->remarks.push_back(
+            {"nodata of copies", "the nodata of its copy is " + io::shortest(*metadata.nodata) +
+                                     ", which valid samples can become too: --fill reserves a value"});
+}
+
+/// Value that all samples without data have in the copy of an image; none where there are no such samples, or they
+/// have several values.
+std::optional<double> Measurer::nodata_of_copy(const Image& image) const {
+    const auto& validity = image.request.validity;
+    if (!validity || validity->nodata.empty()) return std::nullopt;
+    if (const auto fill = fill_of(image.view.depth)) return fill;
+    if (image.copy.depth != image.view.depth) {
+        constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+        return traits_of(image.copy.depth).floating ? nothing : 0;
+    }
+    const double first = validity->nodata.front().value;
+    for (const auto& [channel, value] : validity->nodata)
+        if (channel || (value != first && !(std::isnan(value) && std::isnan(first)))) return image.file.nodata;
+    return first;
 }
 
 std::optional<double> Measurer::fill_of(Depth depth) const {

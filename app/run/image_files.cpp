@@ -1,5 +1,6 @@
 #include "run/image_files.hpp"
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -12,14 +13,20 @@ namespace gpuhist::app {
 namespace fs = std::filesystem;
 namespace {
 
-std::string copy_suffix(Depth depth, Samples samples) {
-    return std::string(".normalized") + io::lossless_extension(depth, samples);
+std::string copy_suffix(const Copy& copy, Samples samples) {
+    return copy_end + std::string(copy.extension(samples));
 }
 
 }  // namespace
 
-io::NewFile ImageFiles::open_copy(const Input& input, Depth depth, Samples samples) const {
-    return output_.open_file(input.output_name + copy_suffix(depth, samples));
+std::string stack_name(const Input& page) {
+    const std::string end = ".p" + std::to_string(page.page);
+    return page.output_name.substr(0, page.output_name.size() - std::min(end.size(), page.output_name.size()));
+}
+
+io::NewFile ImageFiles::open_copy(const Input& input, const Copy& copy, Samples samples) const {
+    if (copy.of_stack) output_.open_file(stack_name(input) + copy_end + stack_extension);  // it may have that name
+    return output_.open_file(input.output_name + copy_suffix(copy, samples));
 }
 
 /// Runs one writer. Returns its failure, if any.
@@ -61,12 +68,13 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
                 });
     }
     if (writes.normalized)
-        files.emplace_back(copy_suffix(copy.depth, samples), [&](const std::string& name) {
+        files.emplace_back(copy_suffix(copy, samples), [&](const std::string& name) {
             if (copy.error) std::rethrow_exception(copy.error);
             if (!copy.file) {
-                copy.file.emplace(output_.open_file(name));
+                copy.file.emplace(open_copy(input, copy, samples));
                 const cv::Mat& pixels = copy.pixels;
-                const auto rows = io::encode_rows(*copy.file, pixels.size(), pixels.type(), samples, copy.depth);
+                const auto rows =
+                    io::encode_rows(*copy.file, pixels.size(), pixels.type(), samples, copy.depth, copy.form);
                 rows->add(pixels);
                 rows->finish();
             }

@@ -17,12 +17,27 @@
 
 namespace gpuhist::app {
 
+/// Ends of the names of copies: of all, of those that are pages of a stack until the run ends, and of the stack.
+inline constexpr const char* copy_end = ".normalized";
+inline constexpr const char* page_copy_extension = ".partial.tiff";
+inline constexpr const char* stack_extension = ".tiff";
+
+/// Name of a page's file without the end for the page: that of its stack. Empty if it has no such end.
+std::string stack_name(const Input& page);
+
 /// Normalized copy of an image: its pixels, or the file into which they were written already.
 struct Copy {
     cv::Mat pixels{};
     Depth depth{};
     std::optional<io::NewFile> file{};
     std::exception_ptr error{};  ///< why that cannot be written
+    io::TiffForm form{};         ///< if it is a TIFF
+    bool of_stack = false;       ///< it becomes a page of a TIFF when the run ends
+    /// End of the name of its file. A georeferenced image stays a TIFF, because PNG has no place for that.
+    const char* extension(Samples samples) const {
+        if (of_stack) return page_copy_extension;
+        return form.metadata && form.metadata->georeferenced() ? ".tiff" : io::lossless_extension(depth, samples);
+    }
 };
 
 /// Writer of the files about one image each. Safe to use from several threads.
@@ -37,7 +52,7 @@ class ImageFiles {
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
                                    const io::PlotPanel& panel, Copy& copy, Samples samples) const;
     /// Begins the file of a normalized copy. Throws IoError.
-    io::NewFile open_copy(const Input& input, Depth depth, Samples samples) const;
+    io::NewFile open_copy(const Input& input, const Copy& copy, Samples samples) const;
 
   private:
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;

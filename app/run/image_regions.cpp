@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/outlines.hpp"
 #include "gpuhist/regions.hpp"
 #include "run/image_task.hpp"
 
@@ -22,10 +23,14 @@ class Measurer::Regions {
           about_{image.outcome->input.index, measurer.info_of(image), {}},
           pooled_(measurer.summed_ && options_.group_by == GroupBy::region) {}
 
-    void measure_labels();
+    /// Measures the regions of a label image. Their names are labels, behind the name of the image if it has one.
+    void measure_labels(const Measurer::Labels& labels);
     void measure_rectangles();
+    /// Measures the pixels in each outline; outlines may overlap.
+    void measure_outlines();
 
   private:
+    class Layer;                                        // below
     static constexpr std::size_t most_at_once = 32;     ///< rectangles whose results are held
     static constexpr std::size_t most_formatted = 256;  ///< regions whose rows are formatted at once
 
@@ -36,7 +41,7 @@ class Measurer::Regions {
                       const std::vector<FrequencyTable>& values) const;
     /// Adds rows to the outcome. Returns false where the run ends.
     bool add_rows(const Formatted& rows);
-    void add_labels(std::vector<Region>& regions);
+    void add_labels(std::vector<Region>& regions, const std::string& of);
     std::vector<Rectangle> rectangles() const;
     void measure(const Rectangle* first, std::size_t count);
     void pool(const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values);
@@ -104,7 +109,10 @@ void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::v
     pooled_bytes_ = 0;
 }
 
-void Measurer::Regions::add_labels(std::vector<Region>& regions) {
+void Measurer::Regions::add_labels(std::vector<Region>& regions, const std::string& of) {
+    const auto name_of = [&](const Region& region) {
+        return (of.empty() ? "" : of + ":") + std::to_string(region.label);
+    };
     if (measurer_.kept_) {
         for (Region& region : regions) {
             name(region.analysis);
@@ -116,7 +124,7 @@ void Measurer::Regions::add_labels(std::vector<Region>& regions) {
         std::vector<Formatted> rows(std::min(most_formatted, regions.size() - first));
         const auto work = [&](std::size_t i) {
             Region& region = regions[first + i];
-            const std::string name = std::to_string(region.label);
+            const std::string name = name_of(region);
             rows[i] = rows_of({name, region.x, region.y, region.width, region.height, region.area, region.centroid_x,
                                region.centroid_y},
                               region.analysis, region.values);
@@ -129,12 +137,10 @@ void Measurer::Regions::add_labels(std::vector<Region>& regions) {
             if (!add_rows(one)) return;
     }
     if (pooled_)
-        for (Region& region : regions) pool(std::to_string(region.label), region.analysis, std::move(region.values));
+        for (Region& region : regions) pool(name_of(region), region.analysis, std::move(region.values));
 }
 
-void Measurer::Regions::measure_labels() {
-    const Companions& labels = measurer_.labels_;
-    if (!labels.any()) return;
+void Measurer::Regions::measure_labels(const Measurer::Labels& labels) {
     clock_.enter(Stage::decode);
     const std::uint64_t held = share_.bytes();
     io::DecodeOptions decode = options_.decode;
@@ -142,8 +148,10 @@ void Measurer::Regions::measure_labels() {
         share_.require(held + file_bytes + pixel_bytes);
     };
     const Input& input = image_.outcome->input;
-    const io::Image companion = labels.read(input, {image_.view.width, image_.view.height, image_.file.pages}, decode);
-    validate_labels(companion, input);
+    io::Image companion = labels.images.read(input, {image_.view.width, image_.view.height, image_.file.pages}, decode);
+    if (traits_of(companion.depth).floating || traits_of(companion.depth).lowest < 0)
+        share_.require(share_.bytes() + static_cast<std::uint64_t>(image_.view.pixels()) * sizeof(std::uint32_t));
+    make_labels(companion, input);
     clock_.enter(Stage::analyze);
     RegionOptions regions;
     regions.label_zero = options_.label_zero;
@@ -153,8 +161,8 @@ void Measurer::Regions::measure_labels() {
     const auto pixels = static_cast<std::uint64_t>(image_.view.packed_row_bytes() * image_.view.height);
     share_.require(share_.bytes() + std::min(regions.memory, pixels));
     analyze_regions(
-        image_.view, io::view(companion), image_.request, [this](std::vector<Region>& found) { add_labels(found); },
-        regions);
+        image_.view, io::view(companion), image_.request,
+        [&](std::vector<Region>& found) { add_labels(found, labels.name); }, regions);
     share_.require(held);
 }
 
@@ -212,11 +220,98 @@ void Measurer::Regions::measure(const Rectangle* first, std::size_t count) {
     }
 }
 
-/// Measures the regions of an image, whose rows follow each other as labels ascend; then rectangles.
+/// Outlines that are measured together: their pixels as labels. One that overlaps another waits for the next layer.
+class Measurer::Regions::Layer {
+  public:
+    explicit Layer(const ImageView& image) : width_(image.width), labels_(static_cast<std::size_t>(image.pixels())) {}
+
+    /// Adds the pixels of an outline, unless one of them is another's. Returns whether it did.
+    bool add(const io::OutlinePixels& pixels, std::uint32_t label) {
+        const auto each = [&](const auto& visit) {
+            for (std::int64_t i = 0; i < static_cast<std::int64_t>(pixels.mask.size()); ++i)
+                if (pixels.mask[static_cast<std::size_t>(i)] != 0)
+                    visit(labels_[static_cast<std::size_t>((pixels.y + i / pixels.width) * width_ + pixels.x +
+                                                           i % pixels.width)]);
+        };
+        bool overlaps = false;
+        each([&](std::uint32_t there) { overlaps = overlaps || there != 0; });
+        if (!overlaps) each([&](std::uint32_t& there) { there = label; });
+        return !overlaps;
+    }
+    ImageView view() const {
+        ImageView labels;
+        labels.data = labels_.data();
+        labels.width = width_;
+        labels.height = static_cast<std::int64_t>(labels_.size()) / width_;
+        labels.row_bytes = width_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
+        labels.channels = 1;
+        labels.depth = Depth::u32;
+        return labels;
+    }
+
+  private:
+    const std::int64_t width_;
+    std::vector<std::uint32_t> labels_;
+};
+
+void Measurer::Regions::measure_outlines() {
+    if (!measurer_.outlines_.any()) return;
+    const Input& input = image_.outcome->input;
+    const ImageView& view = image_.view;
+    std::vector<io::Outline> outlines = io::read_outlines(measurer_.outlines_.path_of(input));
+    const auto elsewhere = [&](const io::Outline& one) {
+        return one.page > 0 && input.page > 0 && one.page != input.page;
+    };
+    outlines.erase(std::remove_if(outlines.begin(), outlines.end(), elsewhere), outlines.end());
+    const std::uint64_t held = share_.bytes();
+    const auto pixels = static_cast<std::uint64_t>(view.packed_row_bytes() * view.height);
+    RegionOptions regions;
+    regions.threads = measurer_.threads_of_copy_;
+    if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
+    regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
+    share_.require(held + static_cast<std::uint64_t>(view.pixels()) * sizeof(std::uint32_t) +
+                   std::min(regions.memory, pixels));
+    std::vector<Region> found(outlines.size());
+    std::vector<std::uint32_t> waiting(outlines.size());
+    for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
+    while (!waiting.empty()) {
+        Layer layer(view);
+        std::vector<std::uint32_t> later;
+        for (const std::uint32_t i : waiting) {
+            const io::OutlinePixels inside = io::pixels_of(outlines[i], view.width, view.height);
+            const std::string name = "region " + outlines[i].name;
+            if (inside.leaves && !options_.clip_rectangles)
+                throw InvalidArgument(name + " leaves the image of " + std::to_string(view.width) + " x " +
+                                      std::to_string(view.height) + ": --clip-rois clips it");
+            if (inside.mask.empty()) throw InvalidArgument(name + " contains no pixel of the image");
+            if (!layer.add(inside, i + 1)) later.push_back(i);
+        }
+        analyze_regions(
+            view, layer.view(), image_.request,
+            [&](std::vector<Region>& some) {
+                for (Region& region : some) found[region.label - 1] = std::move(region);
+            },
+            regions);
+        waiting = std::move(later);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        Region& region = found[i];
+        const std::string& name = outlines[i].name;
+        if (!add_rows(rows_of({name, region.x, region.y, region.width, region.height, region.area, region.centroid_x,
+                               region.centroid_y},
+                              region.analysis, region.values)))
+            return;
+        if (pooled_) pool(name, region.analysis, std::move(region.values));
+    }
+    share_.require(held);
+}
+
+/// Measures the regions of an image, whose rows follow each other as labels ascend; then rectangles and outlines.
 void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageClock& clock) {
     Regions regions(*this, image, share, clock);
-    regions.measure_labels();
+    for (const Labels& labels : labels_) regions.measure_labels(labels);
     regions.measure_rectangles();
+    regions.measure_outlines();
 }
 
 }  // namespace gpuhist::app

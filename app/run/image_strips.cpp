@@ -158,13 +158,14 @@ void Measurer::InStrips::begin_copies() {
     copy.depth = measurer_.luts_ ? measurer_.luts_for(image_.view.depth).copy_depth()
                                  : normalized_depth(image_.view.depth, normalization_);
     type_ = CV_MAKETYPE(io::opencv_depth(copy.depth), image_.view.channels);
+    measurer_.form_copy(image_);
     write([&] {
-        copy.file.emplace(measurer_.files_.open_copy(image_.outcome->input, copy.depth, image_.file.samples));
+        copy.file.emplace(measurer_.files_.open_copy(image_.outcome->input, copy, image_.file.samples));
         if (image_.view.height > std::numeric_limits<int>::max())
             throw IoError(copy.file->path().string() + ": not written: a copy of " +
                           std::to_string(image_.view.height) + " rows is too large");
         const cv::Size sides(static_cast<int>(image_.view.width), static_cast<int>(image_.view.height));
-        rows_ = io::encode_rows(*copy.file, sides, type_, image_.file.samples, copy.depth);
+        rows_ = io::encode_rows(*copy.file, sides, type_, image_.file.samples, copy.depth, copy.form);
     });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/outlines.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/resources.hpp"
 #include "run/image_batch.hpp"
@@ -48,23 +49,27 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
     : options_(options),
       files_(options, output, single),
       masks_(options.masks, "mask"),
-      labels_(options.labels, "label image"),
+      outlines_(io::is_outlines_name(options.rectangles_from) ? options.rectangles_from : "", "file of regions"),
       companion_stamps_(options.shard.has_value()),
-      rectangles_(options.rectangles_from.empty() ? std::map<std::string, std::vector<Rectangle>>() : read_data([&] {
-          return read_rectangles(options.rectangles_from);
-      })),
+      rectangles_(options.rectangles_from.empty() || outlines_.any()
+                      ? std::map<std::string, std::vector<Rectangle>>()
+                      : read_data([&] { return read_rectangles(options.rectangles_from); })),
       engines_(engines),
       jpegs_(jpegs),
       budget_(budget),
       sinks_(sinks),
       times_(times),
       single_(single),
-      threads_of_copy_(single ? threads : 1) {}
+      threads_of_copy_(single ? threads : 1) {
+    for (const LabelMap& map : parse_label_maps(options.labels)) labels_.emplace_back(map);
+}
 
 Stamp Measurer::stamp_of(const Input& input) const {
     std::vector<std::string> companions;
-    for (const Companions* one : {&masks_, &labels_})
-        if (const auto path = one->own_path_of(input)) companions.push_back(*path);
+    if (const auto path = masks_.own_path_of(input)) companions.push_back(*path);
+    if (const auto path = outlines_.own_path_of(input)) companions.push_back(*path);
+    for (const Labels& one : labels_)
+        if (const auto path = one.images.own_path_of(input)) companions.push_back(*path);
     Stamp stamp = app::stamp_of(input);
     companion_stamps_.add(companions, stamp);
     return stamp;
@@ -104,6 +109,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
     decode.masks = options_.masks_of_file;
+    decode.metadata = normalized;
     static const std::uint64_t machine_memory = available_memory();
     decode.page = input.page;
     decode.pages = input.pages;
@@ -147,10 +153,13 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         decode.encoded_memory = &memory;
     }
     const std::string& file = input.file_path();
-    if (options_.by_opencv)
+    if (options_.by_opencv && !input.bytes)
         image.file = read_by_opencv(input, decode);
     else
-        image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
+        image.file = input.bytes            ? io::decode_image(*input.bytes, file, decode)
+                     : input.standard_input ? io::read_image(STDIN_FILENO, file, decode)
+                                            : io::read_image(file, decode);
+    image.outcome->input.bytes.reset();
     file_memory_.give_back(std::move(memory));
     if (image.file.format == jpeg_format)
         image.decode_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -221,7 +230,10 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
 
 /// Gives the analysis the names and the white of the file.
 void Measurer::name(Image& image, const io::Image& file) const {
-    name_channels(image.analysis, file.samples, file.bands);
+    // One table for a set is made for gray, whatever the channel of a microscope is called.
+    const bool one_table = options_.linked || !options_.tables_to.empty() || luts_;
+    const bool gray = one_table && file.samples == Samples::color;
+    name_channels(image.analysis, file.samples, gray ? std::vector<std::string>() : file.bands);
     image.analysis.white = options_.white.value_or(file.white);
 }
 
@@ -357,6 +369,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         try {
             if (luts_) apply_luts(image);
             reduce(image);
+            form_copy(image);
         } catch (const InvalidArgument& error) {
             leave_out_copy(image, error.what());
         }

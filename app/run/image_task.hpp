@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -131,12 +132,22 @@ class Measurer {
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
     /// Makes a normalized copy as small as it is wanted.
     void reduce(Image& image) const;
+    /// Gives a copy its form as a TIFF: the metadata of its image, adapted.
+    void form_copy(Image& image) const;
+    std::optional<double> nodata_of_copy(const Image& image) const;
     std::uint64_t most_copies() const;
     void write_results(Image& image, StageClock& clock) const;
 
     const Options& options_;
     const ImageFiles files_;
-    const Companions masks_, labels_;
+    struct Labels {
+        explicit Labels(const LabelMap& map) : name(map.name), images(map.path, "label image") {}
+        std::string name;
+        Companions images;
+    };
+    const Companions masks_;
+    std::deque<Labels> labels_;
+    const Companions outlines_;
     mutable CompanionStamps companion_stamps_;
     const std::map<std::string, std::vector<Rectangle>> rectangles_;  ///< of images by their path
     EnginePool& engines_;

@@ -63,6 +63,7 @@ InputStream::~InputStream() {
 void InputStream::end() {
     std::unique_lock lock(shared_->mutex);
     shared_->abandoned = true;
+    shared_->waiting.clear();  // and with them the memory that the list may wait for
     shared_->changed.notify_all();
     shared_->changed.wait(lock, [this] { return shared_->ended; });
 }

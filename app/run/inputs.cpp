@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "cli/console.hpp"
+#include "gpuhist/io/archive.hpp"
 #include "gpuhist/io/files.hpp"
 #include "run/line_reader.hpp"
 #include "run/output_list.hpp"
@@ -63,12 +66,50 @@ struct Root {
     std::string full;  ///< path, absolute
     std::string name;  ///< of a file: its output name; of a directory: what the names of its images begin with
     bool directory = false;
+    bool archive = false;
+};
+
+/// Whether an argument is an archive, whose members are inputs.
+bool is_archive(const std::string& argument) {
+    std::error_code ignored;
+    return io::is_archive_name(argument) && fs::is_regular_file(argument, ignored);
+}
+
+/// Memory of the members of archives that wait or are measured.
+class MemberMemory {
+  public:
+    explicit MemberMemory(std::uint64_t most) : most_(most) {}
+
+    /// Most bytes of a member.
+    std::uint64_t most() const { return most_; }
+    /// Waits until the members before it leave room for one, then keeps its bytes. The first always has room.
+    static std::shared_ptr<const std::vector<unsigned char>> keep(const std::shared_ptr<MemberMemory>& memory,
+                                                                  std::vector<unsigned char> bytes) {
+        const std::uint64_t size = bytes.size();
+        {
+            std::unique_lock lock(memory->mutex_);
+            memory->freed_.wait(lock, [&] { return memory->used_ == 0 || memory->used_ + size <= memory->most_; });
+            memory->used_ += size;
+        }
+        return {new std::vector<unsigned char>(std::move(bytes)), [memory, size](const auto* kept) {
+                    delete kept;
+                    const std::lock_guard lock(memory->mutex_);
+                    memory->used_ -= size;
+                    memory->freed_.notify_all();
+                }};
+    }
+
+  private:
+    const std::uint64_t most_;
+    std::mutex mutex_;
+    std::condition_variable freed_;
+    std::uint64_t used_ = 0;
 };
 
 /// Gives each argument the shortest end of its path that tells its outputs from all others. A single directory needs no
 /// name.
 void name_roots(std::vector<Root>& all) {
-    if (all.size() == 1 && all.front().directory) return;
+    if (all.size() == 1 && (all.front().directory || all.front().archive)) return;
     std::unordered_map<std::string, Root*> first;  // of those with one path
     for (Root& root : all) first.emplace(root.full, &root);
     struct Named {
@@ -199,6 +240,7 @@ class InputList::Implementation {
           wanted_pages_(options.pages),
           most_page_bytes_(options.most_page_bytes),
           shard_(options.shard),
+          member_memory_(std::make_shared<MemberMemory>(options.most_member_bytes)),
           written_(std::move(written)),
           results_(resolve(output).string()) {
         if (options.manifest) {
@@ -210,7 +252,7 @@ class InputList::Implementation {
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
             std::error_code ignored;
-            Root root{argument, {}, {}, argument != "-" && fs::is_directory(argument, ignored)};
+            Root root{argument, {}, {}, argument != "-" && fs::is_directory(argument, ignored), is_archive(argument)};
             // No absolute path is "-/stdin", so a file named stdin is told apart from standard input.
             root.full = root.directory ? resolve(argument).string() : argument == "-" ? "-/stdin" : resolver(argument);
             roots_.push_back(std::move(root));
@@ -231,10 +273,12 @@ class InputList::Implementation {
         }
         std::optional<Input> input = lines_ ? next_of_manifest() : paths_ ? next_of_list() : next_of_arguments();
         if (input) input->index = index_++;
+        if (input && !input->failure && !input->archive.empty() && shard_.has(input->index)) read_member(*input);
         if (!input || !wanted_pages_ || input->failure || !shard_.has(input->index)) return input;
         try {
-            auto found = input->standard_input ? io::probe_pages(STDIN_FILENO, input->path, most_page_bytes_)
-                                               : io::probe_pages(input->path, most_page_bytes_);
+            auto found = input->bytes            ? io::probe_pages(*input->bytes, input->path, most_page_bytes_)
+                         : input->standard_input ? io::probe_pages(STDIN_FILENO, input->path, most_page_bytes_)
+                                                 : io::probe_pages(input->path, most_page_bytes_);
             pages_.emplace(*input, std::move(found), *wanted_pages_);
             return pages_->next();
         } catch (const IoError& error) {
@@ -252,7 +296,7 @@ class InputList::Implementation {
     }
 
     bool single() const {
-        return !paths_ && !lines_ && roots_.size() == 1 && !roots_.front().directory &&
+        return !paths_ && !lines_ && roots_.size() == 1 && !roots_.front().directory && !roots_.front().archive &&
                (!wanted_pages_ || wanted_pages_->one());
     }
 
@@ -303,6 +347,8 @@ class InputList::Implementation {
             const Root& root = roots_[at_];
             if (root.directory) {
                 if (auto input = next_of_directory(root)) return input;
+            } else if (root.archive && (archive_ || !named_before(at_, root.full))) {
+                if (auto input = next_of_archive(root)) return input;
             } else if (named_before(at_, root.full)) {
                 notes_.push_back(root.argument + ": given more than once, measured once");
             } else {
@@ -314,6 +360,50 @@ class InputList::Implementation {
                 ++at_;
                 return input;
             }
+        }
+    }
+
+    /// The next image in an archive, in the order of the archive.
+    std::optional<Input> next_of_archive(const Root& root) {
+        Input input;
+        input.from_directory = true;
+        input.path = root.argument;
+        try {
+            if (!archive_) {
+                found_ = 0;
+                archive_ = std::make_unique<io::Archive>(root.argument);
+            }
+            while (const auto member = archive_->next()) {
+                const std::string name = io::name_below(member->name);
+                if (name.empty() || !io::walk_finds(name, walk_options_)) continue;
+                ++found_;
+                input.path = root.argument + "/" + name;
+                input.archive = root.argument;
+                input.found = true;
+                input.output_name = root.name.empty() ? name : root.name + "/" + name;
+                input.group = directory_of(input.output_name);
+                return input;
+            }
+            if (found_ == 0)
+                throw IoError(root.argument + ": the archive has no images; --include GLOB takes other files",
+                              IoError::Kind::missing);
+        } catch (const IoError& error) {
+            input.failure = error;
+            archive_.reset();
+            ++at_;
+            return input;
+        }
+        archive_.reset();
+        return std::nullopt;
+    }
+
+    /// Reads a member that was listed last, if members are read.
+    void read_member(Input& input) {
+        if (member_memory_->most() == 0 || !archive_) return;
+        try {
+            input.bytes = MemberMemory::keep(member_memory_, archive_->read(member_memory_->most()));
+        } catch (const IoError& error) {
+            input.failure = error;
         }
     }
 
@@ -415,7 +505,9 @@ class InputList::Implementation {
     std::optional<PageSelection> wanted_pages_;
     std::uint64_t most_page_bytes_;
     io::ShardId shard_;
-    std::optional<PagesOfFile> pages_;  ///< of the file that was listed last
+    const std::shared_ptr<MemberMemory> member_memory_;
+    std::unique_ptr<io::Archive> archive_;  ///< whose members are listed
+    std::optional<PagesOfFile> pages_;      ///< of the file that was listed last
     std::function<bool(const std::string&)> written_;
     mutable ListsAround lists_;
     std::string results_;

@@ -52,7 +52,9 @@ struct Input {
     std::optional<IoError> failure;             ///< of what cannot even be listed
     std::optional<std::uint64_t> listed_bytes;  ///< length of the file, as a manifest has it
     std::optional<std::uint64_t> listed_mask;   ///< likewise of the mask beside it (FILE.msk)
-    std::optional<Stamp> stamp;                 ///< of an input that this run measures, before it is read
+    std::string archive;                        ///< path of the archive that it is a member of; else empty
+    std::shared_ptr<const std::vector<unsigned char>> bytes;  ///< of a member, up to its measuring
+    std::optional<Stamp> stamp;                               ///< of an input that this run measures, before it is read
 
     const std::string& file_path() const { return page > 0 ? file : path; }
 };
@@ -83,6 +85,7 @@ struct InputOptions {
     std::optional<PageSelection> pages;  ///< each is an input; absent: files are measured whole, by their first page
     io::ShardId shard;                   ///< whose files are looked into for their pages
     std::uint64_t most_page_bytes = io::DecodeOptions{}.most_page_bytes;  ///< of memory for the pages of a file
+    std::uint64_t most_member_bytes = 0;  ///< of memory for members of archives; 0: they are listed and not read
 
     /// Function called with the name of a list that is a pipe which nobody writes to.
     std::function<void(const std::string&)> unwritten{};

@@ -11,6 +11,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/flags.hpp"
 #include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/normalize.hpp"
@@ -30,7 +31,8 @@ struct Writes {
 };
 
 /// Kind of the groups of a set, which have numbers in addition to those of the whole set.
-enum class GroupBy { none, directory, region };
+/// `key`: the path of an image up to the first dot in its name, as WebDataset has it.
+enum class GroupBy { none, directory, file, key, region };
 
 /// Everything that a run is asked to do.
 struct Options : ImageRequest {
@@ -43,7 +45,9 @@ struct Options : ImageRequest {
     bool linked = false;                ///< all images are normalized by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
+    bool split_pages = false;           ///< copies of a TIFF's pages are a file each
     std::int64_t copy_size = 0;         ///< longest side of normalized copies; 0: they are as large as their images
+    io::TiffCompression compression = io::TiffCompression::deflate;  ///< of copies that are TIFFs
     std::string masks;                  ///< an image, or a directory of such, that is 0 at masked pixels
     std::string labels;                 ///< a label image, or a directory of such: regions
     bool label_zero = false;            ///< label 0 is a region too
@@ -87,6 +91,11 @@ struct Options : ImageRequest {
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
     bool regions_asked() const { return !labels.empty() || !rectangles.empty() || !rectangles_from.empty(); }
+    /// Whether the copy of an input is a page of a TIFF: it is one of several pages of one.
+    bool copied_into_stack(const Input& input) const {
+        return !split_pages && inputs.pages && !inputs.pages->one() && input.page > 0 && input.pages &&
+               input.pages->pages.size() > 1 && input.pages->format == io::tiff_format_name;
+    }
     bool flags_asked() const { return !measures.empty(); }
     bool copies_asked() const { return normalize || (write && write->normalized); }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }

@@ -464,6 +464,34 @@ void OutputDirectory::remove_former(bool (*is_such)(const std::string& name)) {
         if (is_such(name) && own_.count(name) == 0 && staged.count(name) == 0) removed_.push_back(name);
 }
 
+void OutputDirectory::discard(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (own_.count(name) == 0) return;
+    if (owns_now(name) && unlink(at(name).c_str()) != 0 && errno != ENOENT) fail_to_write(at(name), errno);
+    Extent end = listed_;
+    append(growing_list_removal(name, end), end);
+    own_.erase(name);
+}
+
+bool OutputDirectory::has_written(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return own_.count(name) > 0 && is_there(at(name));
+}
+
+bool OutputDirectory::lacks(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return own_.count(name) > 0 && !is_there(at(name));
+}
+
+bool OutputDirectory::remove_working(bool (*is_such)(const std::string& name)) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t before = removed_.size();
+    for (const OutputList* list : {&own_, &known_})
+        for (const auto& [name, lengths] : *list)
+            if (is_such(name)) removed_.push_back(name);
+    return removed_.size() > before;
+}
+
 void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
     begin();
     io::NewFile file(at(name));

@@ -98,6 +98,14 @@ class OutputDirectory {
     bool may_write(const std::string& name);
     /// Removes, with `commit`, files of earlier runs whose names are such and which are not staged.
     void remove_former(bool (*is_such)(const std::string& name));
+    /// Removes a file about an image at once, if gpuhist wrote it.
+    void discard(const std::string& name);
+    /// Tells whether this run, or the interrupted one that it continues, has written a file that is still there; and
+    /// whether it has written one that is not.
+    bool has_written(const std::string& name) const;
+    bool lacks(const std::string& name) const;
+    /// Removes, with `commit`, the files with such names that gpuhist wrote. Returns whether there are any.
+    bool remove_working(bool (*is_such)(const std::string& name));
     /// Lets a working file, which is on disk, have this name with `commit`.
     void stage_working(const std::string& name, const std::filesystem::path& working);
     /// Lists a file that has its name already, with `commit`.

@@ -575,6 +575,7 @@ int run(const Options& given, RunSummary* summary, const EngineFactory& make, co
     if (options.memory == 0) options.memory = available_memory() / 4;
     if (options.all_gpus)
         for (const GpuInfo& gpu : gpus()) options.gpus.push_back(gpu.index);
+    options.inputs.most_member_bytes = options.memory / 4;
     options.inputs.most_page_bytes = options.decode.most_page_bytes = options.memory / 8;
     // More threads than processors would be complained about by the library that makes them.
     cv::setNumThreads(std::min(usable_processors(), threads_of(options)));

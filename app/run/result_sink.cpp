@@ -71,7 +71,7 @@ Checkpoint Results::first_checkpoint() const {
     shard.clip_sigma = options_.statistics().clip_sigma;
     shard.histogram = options_.histogram;
     shard.plots = options_.plots;
-    shard.plots.of_groups = !io::groups_are_regions(shard);
+    shard.plots.of_groups = io::groups_have_plots(shard);
     if (options_.shard) shard.id = *options_.shard;
     for (const RowSink& sink : sinks_.files)
         for (const TableTraits& traits : sink.tables) shard.rows[traits.table] = 0;
@@ -212,6 +212,7 @@ void Results::begin_second_pass() {
     count_all();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
+    stacks_.clear();
     hash_ = {};
     files_hash_ = {};
     files_ = own_ = 0;
@@ -239,6 +240,7 @@ void Results::begin_anew() {
     stamps_ = {};
     beside_ = {};
     files_ = own_ = skipped_ = to_skip_ = 0;
+    stacks_.clear();
     last_file_.reset();
     printed_tail_ = PrintedTail();
     begun_ = checkpoint_saved_ = printed_ = from_directory_ = false;
@@ -269,6 +271,9 @@ std::vector<LutSet> Results::luts() const {
 
 /// Records an input, whatever its outcome.
 void Results::count(const Input& input) {
+    if (options_.copied_into_stack(input) && options_.inputs.shard.has(input.index) &&
+        options_.writes_of(input).normalized)
+        add_to_stack(input);
     hash_.add(input.path);
     if (input.stamp) {
         stamps_.add(input.stamp->of_file());
@@ -281,6 +286,13 @@ void Results::count(const Input& input) {
     ++files_;
 }
 
+void Results::add_to_stack(const Input& input) {
+    if (linked_ && checkpoint_.pass == 1) return;
+    if (stacks_.empty() || stacks_.back().index != input.index)
+        stacks_.push_back({stack_name(input), input.index, {}, !input.pages->rest, input.pages->pages.size()});
+    stacks_.back().pages.push_back(input.page);
+}
+
 /// Checks the files about an input that the interrupted run was done with.
 void Results::check_files(const Input& input) const {
     const Writes writes = options_.writes_of(input);
@@ -290,7 +302,8 @@ void Results::check_files(const Input& input) const {
         for (const io::PlotFormat format : options_.plots.formats)
             check(std::string(".histogram") + io::extension_of(format));
     if (writes.normalized && (!linked_ || checkpoint_.pass == 2))
-        for (const char* extension : {".png", ".tiff"}) check(std::string(".normalized") + extension);
+        for (const char* extension : {".png", ".tiff"}) check(copy_end + std::string(extension));
+    if (writes.normalized && !complete_) check(copy_end + std::string(page_copy_extension));  // else they may be joined
 }
 
 /// Says of what inputs the results are: a shard of a manifest has seen its own alone.
@@ -441,6 +454,10 @@ void Results::record(Outcome& outcome) {
         if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
+    const std::string page_copy = copy_end + std::string(page_copy_extension);
+    if (options_.copied_into_stack(input) && !(linked_ && checkpoint_.pass == 1) && !outcome.left_out &&
+        std::find(outcome.files.begin(), outcome.files.end(), page_copy) == outcome.files.end())
+        output_.discard(input.output_name + page_copy);  // of a run that was interrupted
     count(input);
     ++checkpoint_.inputs;
     add_gone(input.index, outcome.gone);
@@ -451,7 +468,8 @@ void Results::record(Outcome& outcome) {
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
             if (checkpoint_.pass == 2 || !options_.table_of(input))  // which names them
-                for (const std::string& end : outcome.files) ++checkpoint_.files[end];
+                for (const std::string& end : outcome.files)
+                    if (end != copy_end + std::string(page_copy_extension)) ++checkpoint_.files[end];
             add_image(outcome);
         }
     }
@@ -498,6 +516,74 @@ void Results::checkpoint() {
     const auto now = std::chrono::steady_clock::now();
     pause_ = std::max(pause_, 20 * (now - start));
     last_checkpoint_ = now;
+}
+
+namespace {
+
+bool is_page_copy(const std::string& name) {
+    const std::string end = copy_end + std::string(page_copy_extension);
+    return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+/// Makes one file of the copies of the pages of each file. They remain until all of these have their names, so that a
+/// run which is killed meanwhile begins this step anew: where one of them is gone, it was done.
+void Results::finish_stacks() {
+    const std::string end = copy_end + std::string(stack_extension);
+    bool any = false;
+    const auto page_name = [](const Stack& stack, std::uint64_t page) {
+        return stack.name + ".p" + std::to_string(page);
+    };
+    const auto join = [&](const Stack& stack) {
+        std::vector<std::string> pages;
+        std::vector<fs::path> files;
+        for (const std::uint64_t page : stack.pages) {
+            const std::string name = page_name(stack, page) + copy_end + page_copy_extension;
+            if (!output_.has_written(name)) continue;
+            pages.push_back(page_name(stack, page) + copy_end + stack_extension);
+            files.push_back(options_.output / name);
+        }
+        if (files.empty()) return;
+        any = true;
+        std::vector<fs::path> alike;
+        std::vector<std::size_t> others;
+        std::size_t next = 0;
+        for (const std::size_t place : io::alike_tiffs(files)) {
+            for (; next < place; ++next) others.push_back(next);
+            alike.push_back(files[next++]);
+        }
+        for (; next < files.size(); ++next) others.push_back(next);
+        if (!output_.may_write(stack.name + end)) {
+            ++checkpoint_.errors["output"];
+            return;
+        }
+        io::NewFile file(options_.output / (stack.name + end));
+        io::join_tiffs(file, alike, stack.whole && alike.size() == stack.count);
+        output_.stage(stack.name + end, std::move(file));
+        ++checkpoint_.files[end];
+        for (const std::size_t place : others) {
+            if (!output_.may_write(pages[place])) {
+                ++checkpoint_.errors["output"];
+                continue;
+            }
+            io::NewFile other(options_.output / pages[place]);
+            io::join_tiffs(other, {files[place]}, false);
+            output_.stage(pages[place], std::move(other));
+            ++checkpoint_.files[end];
+        }
+        if (!others.empty())
+            console_.note((options_.output / (stack.name + end)).string() + ": " + std::to_string(others.size()) +
+                          " of its pages have other sides or another type: their copies are files of their own");
+    };
+    bool done = false;
+    for (const Stack& stack : stacks_)
+        for (const std::uint64_t page : stack.pages)
+            done = done || output_.lacks(page_name(stack, page) + copy_end + page_copy_extension);
+    if (!done)
+        for (const Stack& stack : stacks_) join(stack);
+    if (any) output_.commit();
+    if (output_.remove_working(is_page_copy)) output_.commit();
 }
 
 /// Lets a file of rows have its name, unless a run that was interrupted while finishing has given it.
@@ -615,6 +701,7 @@ void Results::finish() {
         make_directories(options_.tables_to.parent_path());
         write_durably(options_.tables_to, io::luts_csv(tables));
     }
+    finish_stacks();
     if (stats_wanted_ && sharded_)
         finish_shard();
     else if (stats_wanted_)
@@ -650,6 +737,7 @@ void Results::abandon() {
     fs::remove(checkpoint_path_, ignored);
     checkpoint_saved_ = false;
     if (!begun_) return;
+    output_.remove_working(is_page_copy);
     output_.commit();
     output_.end();
 }

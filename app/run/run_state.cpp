@@ -104,6 +104,8 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--exclude", join(options.inputs.walk.exclude)},
         {"--pages", pages_text(options.inputs.pages)},
         {"--group-by", options.group_by == GroupBy::directory ? "dir"
+                       : options.group_by == GroupBy::file    ? "file"
+                       : options.group_by == GroupBy::key     ? "key"
                        : options.group_by == GroupBy::region  ? "region"
                                                               : ""},
         {"--log", plots.options.log_counts ? "yes" : "no"},
@@ -137,6 +139,8 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--roi, --rois or --clip-rois"] = rectangles_text(options);
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";
     all["--fill"] = normalization.fill ? number(*normalization.fill) : "";
+    all["--split-pages"] = options.split_pages ? "yes" : "no";
+    all["--compression"] = io::to_string(options.compression);
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all[thresholds_option] = options.flags_asked() ? io::flags_json(options.flags) : "";
     all[keep_counts_option] = options.keep_image_counts ? "images" : options.keep_counts ? "set" : "";
@@ -171,6 +175,7 @@ std::string PathsHash::text() const {
 
 Stamp stamp_of(const Input& input) {
     if (input.standard_input || input.failure) return {};
+    if (!input.archive.empty()) return stamp_of_file(input.archive);
     Stamp stamp = stamp_of_file(input.file_path());
     if (const std::string beside = io::mask_path_of(input.file_path()); !beside.empty()) {
         const Stamp mask = stamp_of_file(beside);

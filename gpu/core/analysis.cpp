@@ -177,6 +177,12 @@ class BandNames {
     int extras_ = 0;
 };
 
+/// Whether the only sample of a pixel has a name of its own, as the channels of a microscope have.
+bool is_named_gray(Samples samples, const std::vector<std::string>& bands) {
+    return samples == Samples::color && bands.size() == 1 && !bands.front().empty() &&
+           !channel_of(band_name(bands.front()));
+}
+
 std::size_t place_of_band(Channel channel) {
     const bool beside = channel >= Channel::extra1;
     return static_cast<std::size_t>(channel) - static_cast<std::size_t>(beside ? Channel::extra1 : Channel::c0) +
@@ -189,6 +195,11 @@ void name_channels(Analysis& analysis, Samples samples, const std::vector<std::s
     name_samples(analysis, samples);
     if (std::all_of(bands.begin(), bands.end(), [](const std::string& own) { return own.empty(); })) return;
     BandNames names(bands);
+    if (is_named_gray(samples, bands))
+        if (ChannelAnalysis& only = analysis.channels.front(); only.channel == Channel::gray) {
+            only.name = names.next(Channel::gray, 0);
+            only.channel = Channel::named;
+        }
     for (ChannelAnalysis& one : analysis.channels) {
         if (!is_band(one.channel) || one.channel == Channel::named) continue;
         std::string name = names.next(one.channel, place_of_band(one.channel));
@@ -202,7 +213,10 @@ std::vector<std::string> names_of_samples(const ImageView& image, const std::vec
     BandNames names(bands);
     for (int place = 0; place < image.channels; ++place) {
         const Channel channel = core::channel_at(image, place);
-        all.push_back(is_band(channel) ? names.next(channel, place_of_band(channel)) : to_string(channel));
+        if (channel == Channel::gray && is_named_gray(image.samples, bands))
+            all.push_back(names.next(channel, 0));
+        else
+            all.push_back(is_band(channel) ? names.next(channel, place_of_band(channel)) : to_string(channel));
     }
     return all;
 }

@@ -57,8 +57,9 @@ const Measured* findings(const Analysis& image, Measure measure) {
 }
 
 const ChannelAnalysis* channel_of_luma(const Analysis& image) {
-    const ChannelAnalysis* const luma = image.find(Channel::luma);
-    return luma ? luma : image.find(Channel::gray);
+    if (const ChannelAnalysis* const luma = image.find(Channel::luma)) return luma;
+    const bool named_gray = image.channels.size() == 1 && !image.measured.empty();
+    return named_gray ? &image.channels.front() : image.find(Channel::gray);
 }
 
 std::optional<Statistics> statistics_of_luma(const Analysis& image, const Percentiles& percentiles) {

@@ -353,6 +353,11 @@ struct CheckedRows {
 
 }  // namespace
 
+bool groups_have_plots(const Shard& shard) {
+    const auto by = shard.options.find("--group-by");
+    return !groups_are_regions(shard) && (by == shard.options.end() || by->second != "key");
+}
+
 bool groups_are_regions(const Shard& shard) {
     const auto by = shard.options.find("--group-by");
     return by != shard.options.end() && by->second == "region";
@@ -453,7 +458,7 @@ Shard parse(const Kind& kind, std::string_view json, const std::string& name, co
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
     shard.plots = read_plots(value["plots"]);
-    shard.plots.of_groups = !groups_are_regions(shard);
+    shard.plots.of_groups = groups_have_plots(shard);
     ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
     shard.groups = read_groups(value["groups"], files, limits);
     shard.stored = read_stored(value["stored"], files, limits);

@@ -281,9 +281,9 @@ const PageFacts& page_in(const FilePages& found, const std::string& name, std::u
          Kind::missing);
 }
 
-/// Page of a TIFF.
-PagePlace place_of(const PageFacts& page) {
-    return {page.place, page.plane, page.planes, page.mask};
+/// Page of a TIFF with this number, from 1.
+PagePlace place_of(const PageFacts& page, std::uint64_t number) {
+    return {page.place, page.plane, page.planes, page.mask, number - 1};
 }
 
 std::string page_name(const std::string& name, std::uint64_t page) {
@@ -338,9 +338,9 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
         return read_frame(*found, format_called(found->format), name, options, size, [&] { return read(0, size); });
     const PageFacts& page = page_in(*found, name, options.page);
     if (page.place != 0 && page.length == 0)
-        return finished(
-            decode_window(descriptor, name, options, place_of(page), options.page == 1 ? path : std::string()), *found,
-            options.page);
+        return finished(decode_window(descriptor, name, options, place_of(page, options.page),
+                                      options.page == 1 ? path : std::string()),
+                        *found, options.page);
     show_sides(options, page.width, page.height);
     const std::uint64_t length = page.length == 0 ? size : page.length;
     if (options.admit) options.admit(length, 0);
@@ -506,7 +506,7 @@ Image decode_image(const std::vector<unsigned char>& data, const std::string& na
                      name);
     const PageFacts& page = page_in(found, called, options.page);
     const Bytes part = page.length == 0 ? bytes : bytes.part(page.place, page.length);
-    const PagePlace place = page.length == 0 ? place_of(page) : PagePlace{};
+    const PagePlace place = page.length == 0 ? place_of(page, options.page) : PagePlace{};
     return named(finished(decode(part, called, options, place), found, options.page), name);
 }
 

@@ -17,6 +17,7 @@ struct PagePlace {
     std::uint64_t directory = 0;          ///< where that begins; 0: the first page's is looked for
     std::uint64_t plane = 0, planes = 1;  ///< of a stack behind one directory: which, and how many there are
     std::uint64_t mask = 0;               ///< directory of its mask; 0: it has none
+    std::uint64_t number = 0;             ///< of the page; the first is 0
 };
 
 /// Findings in a file's header.

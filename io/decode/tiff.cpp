@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "decode/formats.hpp"
 #include "decode/tiff_codecs.hpp"
@@ -237,7 +238,11 @@ Image decode(const EncodedImage& file) {
     image.alpha = layout.alpha;
     image.zero_is_white = zero_is_white;
     image.bands = layout.bands;
+    if (layout.finish == Finish::none && layout.meaning == Samples::color && layout.channels == 1 && !file.options.raw)
+        if (std::string name = name_of_plane(file.bytes, file.probe.page.number); !name.empty())
+            image.bands = {std::move(name)};
     image.nodata = layout.nodata(image.nodata_problem);
+    if (file.options.metadata) image.metadata = std::make_shared<const Metadata>(metadata_of(file.bytes, layout));
     image.pages = file.probe.pages;
     const auto no_memory = [&] { file.refuse("no memory for its strips or tiles", IoError::Kind::memory); };
     const std::uint64_t at_once = file.rows_at_once();
@@ -289,7 +294,7 @@ Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory) {
 }
 
 const ImageFormat tiff_format{
-    "a TIFF",
+    tiff_format_name,
     {".tif", ".tiff"},
     16,
     matches,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decode/bytes.hpp"
@@ -23,13 +24,19 @@ enum : unsigned {
     compression = 259,
     photometric = 262,
     fill_order = 266,
+    document_name = 269,
     image_description = 270,
     strip_offsets = 273,
     orientation = 274,
     samples = 277,
     rows_per_strip = 278,
     strip_lengths = 279,
+    x_resolution = 282,
+    y_resolution = 283,
     planar = 284,
+    resolution_unit = 296,
+    date_time = 306,
+    artist = 315,
     predictor = 317,
     colormap = 320,
     tile_width = 322,
@@ -43,6 +50,17 @@ enum : unsigned {
     ycbcr_coefficients = 529,
     ycbcr_subsampling = 530,
     reference_black_white = 532,
+    copyright = 33432,
+    pixel_scale = 33550,
+    tiepoints = 33922,
+    transformation = 34264,
+    icc_profile = 34675,
+    geo_keys = 34735,
+    geo_numbers = 34736,
+    geo_text = 34737,
+    imagej_lengths = 50838,
+    imagej_metadata = 50839,
+    rational_model = 50844,
     image_depth = 32997,
     tile_depth = 32998,
     planes_of_metamorph = 33629,
@@ -136,14 +154,9 @@ class TiffDirectory {
     /// Characters of a text field, at most so many; empty if there is none.
     std::string text(unsigned wanted, std::uint64_t most) const {
         const Entry entry = find(wanted);
-        std::string characters;
-        if (entry.type != 2 || !inside(entry)) return characters;
-        for (std::uint64_t i = 0; i < std::min(entry.count, most); ++i)
-            if (const auto byte = file_.number(entry.offset + i, 1, endian_).value_or(0); byte != 0)
-                characters += static_cast<char>(byte);
-            else
-                break;
-        return characters;
+        if (entry.type != 2 || !inside(entry)) return {};
+        const std::string_view all = file_.text(entry.offset, std::min(entry.count, most));
+        return std::string(all.substr(0, all.find('\0')));
     }
 
     /// The values of a field of fractions, in the precision that libtiff reads them with.
@@ -165,6 +178,51 @@ class TiffDirectory {
             }
         }
         return otherwise;
+    }
+
+    /// The values of a field of numbers, at most so many; none where it has more, or is not there. Fractions are
+    /// divided.
+    std::vector<double> numbers(unsigned wanted, std::uint64_t most) const {
+        const Entry entry = find(wanted);
+        std::vector<double> found;
+        if (!inside(entry) || entry.count > most) return found;
+        enum : std::uint64_t { rational = 5, real = 11, double_real = 12 };
+        const bool whole = values(wanted).count() > 0;
+        for (std::uint64_t i = 0; i < entry.count; ++i) {
+            const std::uint64_t at = entry.offset + i * entry.type_bytes;
+            const std::uint64_t bits = file_.number(at, std::min(entry.type_bytes, 8U), endian_).value_or(0);
+            if (whole) {
+                found.push_back(static_cast<double>(bits));
+            } else if (entry.type == rational) {
+                const auto part = [&](std::uint64_t place) {
+                    return static_cast<double>(file_.number(place, 4, endian_).value_or(0));
+                };
+                found.push_back(part(at + 4) > 0 ? part(at) / part(at + 4) : 0);
+            } else if (entry.type == real) {
+                const auto half = static_cast<std::uint32_t>(bits);
+                float value = 0;
+                std::memcpy(&value, &half, sizeof value);
+                found.push_back(value);
+            } else if (entry.type == double_real) {
+                double value = 0;
+                std::memcpy(&value, &bits, sizeof value);
+                found.push_back(value);
+            } else {
+                return {};
+            }
+        }
+        return found;
+    }
+
+    /// The bytes of a field, at most so many; none where it has more, or is not there.
+    std::vector<unsigned char> raw(unsigned wanted, std::uint64_t most) const {
+        const Entry entry = find(wanted);
+        std::vector<unsigned char> bytes;
+        if (!inside(entry) || entry.type_bytes != 1 || entry.count > most) return bytes;
+        bytes.reserve(entry.count);
+        for (std::uint64_t i = 0; i < entry.count; ++i)
+            bytes.push_back(static_cast<unsigned char>(file_.number(entry.offset + i, 1, endian_).value_or(0)));
+        return bytes;
     }
 
     /// Whether a field is there whose values are not all inside the file.

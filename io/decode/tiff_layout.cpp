@@ -138,21 +138,6 @@ std::optional<double> number_of_gdal(std::string text) {
 constexpr std::uint64_t longest_metadata = 256 << 10;
 constexpr std::size_t longest_name = 64;
 
-/// Text of XML with its entities replaced; unknown entities stay.
-std::string unescaped(std::string_view xml) {
-    constexpr std::pair<std::string_view, char> entities[]{
-        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    std::string text;
-    while (!xml.empty()) {
-        const auto* const known = std::find_if(std::begin(entities), std::end(entities), [&](const auto& entity) {
-            return xml.substr(0, entity.first.size()) == entity.first;
-        });
-        text += known == std::end(entities) ? xml.front() : known->second;
-        xml.remove_prefix(known == std::end(entities) ? 1 : known->first.size());
-    }
-    return text;
-}
-
 /// Descriptions of samples in GDAL's metadata, by place: <Item name="DESCRIPTION" sample="0" role="description">. A
 /// description that is empty, very long or another sample's too is left out: it is no name. GDAL escapes texts twice.
 std::vector<std::string> descriptions_of_gdal(std::string_view xml, std::uint64_t samples) {
@@ -169,7 +154,7 @@ std::vector<std::string> descriptions_of_gdal(std::string_view xml, std::uint64_
             std::from_chars(head.data() + place + before_sample.size(), head.data() + head.size(), sample);
         const std::string_view text = begin < end ? xml.substr(begin + 1, end - begin - 1) : std::string_view();
         if (head.find("role=\"description\"") != head.npos && sample < samples && text.find('<') == text.npos)
-            found[sample] = unescaped(unescaped(text));
+            found[sample] = unescape_xml(unescape_xml(text));
         xml.remove_prefix(end);
     }
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -208,6 +193,20 @@ std::uint64_t expansion(std::uint64_t number, std::uint64_t row_bytes) {
 }
 
 }  // namespace
+
+std::string unescape_xml(std::string_view xml) {
+    constexpr std::pair<std::string_view, char> entities[]{
+        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    std::string text;
+    while (!xml.empty()) {
+        const auto* const known = std::find_if(std::begin(entities), std::end(entities), [&](const auto& entity) {
+            return xml.substr(0, entity.first.size()) == entity.first;
+        });
+        text += known == std::end(entities) ? xml.front() : known->second;
+        xml.remove_prefix(known == std::end(entities) ? 1 : known->first.size());
+    }
+    return text;
+}
 
 TiffLayout::TiffLayout(const Bytes& file, const PagePlace& page, Part part)
     : directory(file, page.directory), file_bytes_(file.size()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decode/bytes.hpp"
@@ -13,6 +14,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/io/image.hpp"
+#include "gpuhist/io/metadata.hpp"
 
 namespace gpuhist::io {
 
@@ -161,5 +163,15 @@ struct TiffPages {
 TiffPages tiff_pages(const Bytes& file, std::uint64_t most);
 /// Finds the first page and counts all pages, in constant memory.
 TiffPages first_tiff_page(const Bytes& file);
+
+/// Text of XML with its entities replaced; unknown entities stay.
+std::string unescape_xml(std::string_view xml);
+
+/// Name that OME-XML or ImageJ gives to the channel of a page of one sample per pixel, the first page being 0; empty
+/// if there is none.
+std::string name_of_plane(const Bytes& file, std::uint64_t page);
+
+/// Metadata of a page, for a copy that is turned upright.
+Metadata metadata_of(const Bytes& file, const TiffLayout& layout);
 
 }  // namespace gpuhist::io

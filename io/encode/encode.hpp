@@ -33,10 +33,9 @@ std::unique_ptr<RowEncoder> png_encoder(EncodedBytes& to, cv::Size sides, int ty
 /// PNG of an 8-bit BGR drawing: small where it has few colors. Throws IoError.
 std::vector<unsigned char> encode_drawing(const cv::Mat& image, const std::string& name);
 
-/// TIFF of any samples and depth, without compression. Throws IoError.
-/// `u32`: samples of CV_32S are without a sign.
+/// TIFF of any samples and depth. Throws IoError. `u32`: samples of CV_32S are without a sign.
 std::unique_ptr<RowEncoder> tiff_encoder(EncodedBytes& to, cv::Size sides, int type, Samples samples,
-                                         const std::string& name, bool u32);
+                                         const std::string& name, bool u32, const TiffForm& form);
 
 /// Text that is compressed in the format of zlib (RFC 1950).
 std::string compressed(std::string_view text);

@@ -184,7 +184,8 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                          "version",
                          "die-with-parent",
                          "keep-counts",
-                         "keep-image-counts"};
+                         "keep-image-counts",
+                         "split-pages"};
     const Words inputs_themselves{"files-from", "manifest"}, made_before{"lut-in"};
     const std::vector<std::pair<std::string, Words>> values{{"include", {"*.png", "*.tif"}},
                                                             {"exclude", {"*.tif", "*.gif"}},
@@ -220,6 +221,7 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                                                             {"apply-to", {"all"}},
                                                             {"fill", {"0"}},
                                                             {"size", {"8"}},
+                                                            {"compression", {"lzw"}},
                                                             {"link", {"dataset"}},
                                                             {"lut-out", {"lut"}},
                                                             {"engine", {"cpu"}},

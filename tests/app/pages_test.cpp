@@ -119,7 +119,9 @@ TEST_F(PagesOfFiles, OneIsMeasuredLikeAnImage) {
 TEST_F(PagesOfFiles, HaveFilesOfTheirOwn) {
     save_stack("set/s.tif", {cv::Mat(2, 2, CV_8UC1, cv::Scalar(10)), (cv::Mat_<uchar>(1, 2) << 10, 20)});
     save("set/t.png", cv::Mat(2, 2, CV_8UC3, cv::Scalar(1, 2, 3)));
-    ASSERT_EQ(run({"set", "--pages", "all", "-q", "-o", "out", "--write", "histogram,plot,normalized"}).code, all_done);
+    ASSERT_EQ(
+        run({"set", "--pages", "all", "--split-pages", "-q", "-o", "out", "--write", "histogram,plot,normalized"}).code,
+        all_done);
     Names expected;
     for (const char* stem : {"s.tif.p1", "s.tif.p2", "t.png.p1"})
         for (const char* end : {".histogram.csv", ".histogram.png", ".normalized.png"})
@@ -129,9 +131,10 @@ TEST_F(PagesOfFiles, HaveFilesOfTheirOwn) {
     EXPECT_EQ(copy.at<uchar>(0), 0);
     EXPECT_EQ(copy.at<uchar>(1), 255);
     // One table for all pages of a stack.
-    ASSERT_EQ(
-        run({"set/s.tif", "--pages", "all", "-q", "-o", "linked", "--link", "dataset", "--normalize", "minmax"}).code,
-        all_done);
+    ASSERT_EQ(run({"set/s.tif", "--pages", "all", "--split-pages", "-q", "-o", "linked", "--link", "dataset",
+                   "--normalize", "minmax"})
+                  .code,
+              all_done);
     EXPECT_EQ(load("linked/s.tif.p1.normalized.png").at<uchar>(0), 0);
     EXPECT_EQ(load("linked/s.tif.p2.normalized.png").at<uchar>(1), 255);
 }

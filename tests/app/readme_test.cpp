@@ -36,6 +36,7 @@ constexpr const char* pages[] = {"README.md",
                                  "app/guide/pictures.md",
                                  "app/guide/python.md",
                                  "app/guide/quality.md",
+                                 "app/guide/rasters.md",
                                  "app/guide/regions.md",
                                  "app/guide/report.md",
                                  "app/guide/same.md",
@@ -130,6 +131,10 @@ class GuidePage : public Command, public testing::WithParamInterface<const char*
             fs::create_directories(at(copy).parent_path());
             fs::copy_file(data / name, at(copy));
         }
+        fs::create_directories(at("masks"));
+        fs::copy_file(project() / "app/guide/scene.tif", at("scene.tif"));
+        fs::copy_file(project() / "app/guide/cells.ome.tif", at("cells.ome.tif"));
+        fs::copy_file(project() / "app/guide/cells_cp_masks.tif", at("masks/cells_cp_masks.tif"));
     }
 
     /// Runs a line of the shell where `gpuhist` and the programs of the pages are on the PATH.

@@ -607,8 +607,8 @@ TEST_F(Regions, BadRectanglesAndLabelsAreErrorsOfTheirImage) {
     EXPECT_NE(outcome.code, 0);
     EXPECT_TRUE(contains(outcome.err, "rois.csv: line 2")) << outcome.err;
     for (const auto& [name, begin, kind] :
-         {std::tuple("RoiSet.zip", std::string("PK\x03\x04\x14\0\x08\x08", 8), "is a ZIP archive, as ImageJ saves"),
-          {"cell.roi", std::string("Iout\0\xe4", 6), "is a region of ImageJ;"}}) {
+         {std::tuple("RoiSet.bin", std::string("PK\x03\x04\x14\0\x08\x08", 8), "is a ZIP archive, as ImageJ saves"),
+          {"cell.bin", std::string("Iout\0\xe4", 6), "is a region of ImageJ;"}}) {
         write_text(at(name), begin);
         outcome = run({"a.png", "--rois", name, "-q"});
         EXPECT_EQ(outcome.code, usage_error);

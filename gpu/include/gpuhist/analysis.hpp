@@ -297,6 +297,7 @@ struct Analysis {
 /// - `gray_alpha`: red becomes `gray`, and `alpha` stays.
 /// - `bands`: they become `c0 c1 …` by place, without luma and brightness.
 /// - `color_bands`: alpha becomes `extra1`.
+/// - `color` of one sample: `gray` becomes the only name in `bands`, as for the channels of a microscope.
 /// - Bands that already have their names, and gray without alpha, do not change.
 ///
 /// `bands` has names of bands by place in the pixel, and empty texts for other samples. Bands with a name are left out

@@ -78,6 +78,7 @@ struct DecodeOptions {
     /// Whether to read the mask of a TIFF: the one in the file (NewSubfileType 4), or else FILE.msk beside it, as GDAL
     /// writes them.
     bool masks = true;
+    bool metadata = false;                   ///< whether to read the metadata that copies of a TIFF keep
     std::shared_ptr<const FilePages> pages;  ///< pages of the same file, from `probe_pages`; null: they are searched
     std::uint64_t most_page_bytes = std::uint64_t{1} << 30;  ///< limit of the memory for their list
     /// Receiver of larger images from files whose samples can be decoded in rows: TIFF unless it is compressed as a

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/io/metadata.hpp"
 
 namespace gpuhist::io {
 
@@ -82,11 +83,28 @@ const std::string& temporary_prefix();
 /// bands.
 const char* lossless_extension(Depth depth, Samples samples = Samples::color);
 
+/// Compression of a TIFF.
+enum class TiffCompression : std::uint8_t { none, lzw, deflate, zstd };
+
+/// Name of a compression in options.
+constexpr const char* to_string(TiffCompression compression) {
+    constexpr const char* words[] = {"none", "lzw", "deflate", "zstd"};
+    return words[static_cast<std::size_t>(compression)];
+}
+
+/// Form of a TIFF beside its samples. Ignored for PNG.
+struct TiffForm {
+    TiffCompression compression = TiffCompression::none;
+    bool predictor = true;               ///< whether compression is of the differences of neighbors
+    std::optional<Metadata> metadata{};  ///< is written; its tiles too, where TIFF allows their sides
+};
+
 /// Encodes an image without loss in the format of the extension of the path: .png for 8U and 16U, .tiff for any depth.
 /// Bands need .tiff. `depth` is the depth if OpenCV lacks it: 32S may be u32. Throws IoError. May be called by several
 /// threads.
 std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image,
-                                        Samples samples = Samples::color, std::optional<Depth> depth = std::nullopt);
+                                        Samples samples = Samples::color, std::optional<Depth> depth = std::nullopt,
+                                        const TiffForm& form = {});
 
 /// Encoder of an image whose rows come one after the other. It makes the bytes of `encode_image`. Functions throw
 /// IoError.
@@ -102,7 +120,15 @@ class RowEncoder {
 /// Begins to encode an image with these sides and this type of OpenCV into a file, which must outlive the encoder.
 /// Otherwise as `encode_image`, with the path of the file.
 std::unique_ptr<RowEncoder> encode_rows(NewFile& file, cv::Size sides, int type, Samples samples = Samples::color,
-                                        std::optional<Depth> depth = std::nullopt);
+                                        std::optional<Depth> depth = std::nullopt, const TiffForm& form = {});
+
+/// Places in the list of the TIFFs, of one page each, whose pixels have the sides and the type of the first one. They
+/// were made by `encode_rows`. Throws IoError.
+std::vector<std::size_t> alike_tiffs(const std::vector<std::filesystem::path>& pages);
+
+/// Writes TIFFs of one page each, which were made by `encode_rows`, as the pages of one file. `whole`: they are all
+/// pages of a stack, so what the first says about the stack is kept. Throws IoError.
+void join_tiffs(NewFile& to, const std::vector<std::filesystem::path>& pages, bool whole);
 
 /// Encodes an image as `encode_image`, and writes it with `write_file`.
 void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color,

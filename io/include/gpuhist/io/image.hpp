@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
+
+struct Metadata;  // gpuhist/io/metadata.hpp
 
 /// Relation of the colors to alpha. The colors stay as they are stored.
 enum class Alpha : std::uint8_t { none, straight, premultiplied };
@@ -46,10 +49,12 @@ struct Image {
     Alpha alpha = Alpha::none;
     std::optional<double> nodata;  ///< value that stands for no data, if the file names one: that of GDAL in a TIFF
     std::string nodata_problem;    ///< fault of the value that the file names; else empty
-    std::string format;            ///< format of the file, with its article: "a PNG"
-    std::string named;             ///< format of the extension in the name of the file, if it is another one
-    std::uint64_t pages = 1;       ///< number of pages in the file
-    std::uint64_t page = 0;  ///< requested page, from 1; 0: none was requested, and the pixels are those of the first
+    /// Metadata of a page of a TIFF, for its copies; null: DecodeOptions::metadata did not ask for it.
+    std::shared_ptr<const Metadata> metadata;
+    std::string format;       ///< format of the file, with its article: "a PNG"
+    std::string named;        ///< format of the extension in the name of the file, if it is another one
+    std::uint64_t pages = 1;  ///< number of pages in the file
+    std::uint64_t page = 0;   ///< requested page, from 1; 0: none was requested, and the pixels are those of the first
     Damage damage = Damage::none;  ///< damage that DecodeOptions::on_damaged accepted
     std::string cause;             ///< description of that damage
     std::string note;              ///< oddity of the file that is not damage, in words; empty: none

@@ -27,6 +27,9 @@ struct PageFacts {
 
 class Frames;
 
+/// FilePages::format of a TIFF.
+inline constexpr const char* tiff_format_name = "a TIFF";
+
 /// Pages of a file.
 /// - TIFF: the directories of its chain without overviews, thumbnails and masks (NewSubfileType, SubfileType), the
 ///   pictures in the SubIFDs of a thumbnail, and the planes of a stack behind one directory, as ImageJ, MetaMorph and

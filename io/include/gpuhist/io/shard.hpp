@@ -71,6 +71,8 @@ bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors);
 /// Returns whether the groups are regions (the option `--group-by`). There may be many; they may overlap, and leave
 /// pixels out.
 bool groups_are_regions(const Shard& shard);
+/// Whether groups have plots: regions and keys have none, because they may be many.
+bool groups_have_plots(const Shard& shard);
 
 /// Names of the files of a shard: `part-K-of-N.json`, `part-K-of-N.stats.csv`, and the frequency file
 /// `part-K-of-N.values` if there are stored groups or runs of values that are too long for the first.
