@@ -187,14 +187,16 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
             flagged = summary.text(*flags);
         }
         if (is_set && rows > 0)
-            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.plots, first.asked(),
-                              [&](const fs::path& path, const io::Pieces& pieces) {
-                                  const std::string name = path.lexically_relative(options.output);
-                                  if (io::is_group_plot(name) && !directory.may_write(name)) return;
-                                  stale.erase(name);
-                                  written.push_back(name);
-                                  directory.stage(name, pieces);
-                              });
+            io::write_dataset(
+                options.output, shards.groups, shards.stored, first.histogram, first.plots, first.asked(),
+                [&](const fs::path& path, const io::Pieces& pieces) {
+                    const std::string name = path.lexically_relative(options.output);
+                    if (io::is_group_plot(name) && !directory.may_write(name)) return;
+                    stale.erase(name);
+                    written.push_back(name);
+                    directory.stage(name, pieces);
+                },
+                {}, first.id.lines ? first.inputs_hash : "");
         if (rows > 0 && counts_are_kept(first))
             for (std::string& name : stage_counts(directory, io::whole_run(shards))) {
                 stale.erase(name);

@@ -653,7 +653,8 @@ void Results::finish_dataset() {
     if (journaled_ && any && io::is_set(shard, shard.groups.front().summary, shard.rows_of(ColumnFile::errors)))
         numbers_ = io::write_dataset(
             options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, options_.statistics(), writer(),
-            [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
+            [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); },
+            options_.inputs.manifest ? options_.inputs.manifest->checksum() : "");
     if (any && keeps_counts())
         for (std::string& name : stage_counts(output_, shard)) written_.push_back(std::move(name));
     output_.remove_former(io::is_group_plot);

@@ -298,7 +298,8 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options, const PlotRequest& plots,
-                         const StatisticsRequest& asked, const FileWriter& write, const LookAtGroup& look) {
+                         const StatisticsRequest& asked, const FileWriter& write, const LookAtGroup& look,
+                         const std::string& manifest) {
     const auto has_measures = [](const Group& group) {
         return std::any_of(group.summary.depths().begin(), group.summary.depths().end(),
                            [](const DepthSummary& depth) { return !depth.measures.empty(); });
@@ -319,7 +320,10 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
     };
     const auto add = [&](const Group& group) {
         SetNumbers numbers = set_numbers(group.summary, options, asked);
-        for (const Record& record : records_of(group.name, group.summary, numbers)) files.add(record);
+        for (Record& record : records_of(group.name, group.summary, numbers)) {
+            if (group.name.empty()) record.manifest = manifest;
+            files.add(record);
+        }
         if (look) look(group.name, numbers);
         draw(group, numbers.rows);
         if (group.name.empty()) whole = std::move(numbers);

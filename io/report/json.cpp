@@ -162,6 +162,7 @@ class JsonSink final : public Sink {
         if (!keys.of_channel.empty()) value["channels"] = std::move(channels);
         for (const ColumnRow& measure : record.measures)
             add_columns(value["quality"].emplace_back(Json::object()), measures_, measure);
+        if (!record.manifest.empty()) value["manifest"] = record.manifest;
         if (record.training) value["histogram"] = record.histogram ? histogram_value(*record.histogram) : Json(nullptr);
         return value;
     }

@@ -39,10 +39,15 @@ def work(tmp_path_factory):
     os.chdir(before)
 
 
-def expect_whole(work: Path, output: str) -> None:
+def expect_whole(work: Path, output: str | Path) -> None:
     whole = files_of(work / "whole")
     assert {"stats.csv", "errors.csv", "dataset.csv", "dataset.json"} < set(whole)
-    assert files_of(work / output) == whole
+    found = files_of(work / output)
+    # Only results over a manifest name one. The list of files has their lengths.
+    assert found.pop(".gpuhist", None) is not None and whole.pop(".gpuhist", None) is not None
+    found["dataset.json"], names = re.subn(rb',"manifest":"[0-9a-f]{16}"', b"", found["dataset.json"])
+    assert names >= 1
+    assert found == whole
 
 
 def test_functions(work):
@@ -152,4 +157,4 @@ def test_the_guide(work, engine, tmp_path, monkeypatch):
         names["client"].close()
     if hasattr(names.get("spark"), "stop"):
         names["spark"].stop()
-    assert files_of(tmp_path / "results") == files_of(work / "whole")
+    expect_whole(work, tmp_path / "results")

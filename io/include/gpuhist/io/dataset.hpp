@@ -41,10 +41,12 @@ std::string dataset_csv(const std::vector<Group>& groups, const StatisticsReques
 ///   white;
 /// - the rows of dataset.csv;
 /// - `quality`, the rows of dataset.quality.csv, if the images have measures;
+/// - `manifest`, its checksum, if the inputs of the whole set came from a manifest;
 /// - the histogram in the bins of `options`, or null. 8 and 16 bits need a range of whole numbers; otherwise they use
 ///   the range of the type. f32 that was counted over a given range stays in those bins.
 ///
-/// Bytes of names that are not UTF-8 are replaced by U+FFFD.
+/// The first object also has `columns`: the unit and the definition of each column, by name. Bytes of names that are
+/// not UTF-8 are replaced by U+FFFD.
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
                          const StatisticsRequest& asked = {});
 
@@ -110,12 +112,13 @@ using LookAtGroup = std::function<void(const std::string& name, const SetNumbers
 
 /// Writes all files of a set into an existing directory, by `write`. `more` are groups after `groups`. The picture of a
 /// group is in a directory with the name of the group; for the group `.`, it is `dataset.top.histogram.png`. If names
-/// of several groups give one path, only the first group has a picture. Returns the numbers of the whole set. Throws
-/// IoError with the name of the file that cannot be written.
+/// of several groups give one path, only the first group has a picture. `manifest` is the checksum of the manifest with
+/// the inputs; empty if there is none. Returns the numbers of the whole set. Throws IoError with the name of the file
+/// that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options = {}, const PlotRequest& plots = {},
                          const StatisticsRequest& asked = {}, const FileWriter& write = whole_file_writer(),
-                         const LookAtGroup& look = {});
+                         const LookAtGroup& look = {}, const std::string& manifest = {});
 
 /// Text of a summary: one JSON value without line ends. Integers from 2^53 on are strings, counts are runs, power sums
 /// are hexadecimal strings. Runs of the values of floats are Base64, or [place, bytes, checksum] if they are in `file`.

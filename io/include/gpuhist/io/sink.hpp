@@ -37,6 +37,7 @@ struct Record {
     const TrainingNumbers* training = nullptr;
     const Histogram* histogram = nullptr;  ///< null if there is none
     std::vector<ColumnRow> measures{};     ///< rows of the table `set_quality`
+    std::string_view manifest{};           ///< checksum of the manifest of the set; empty: it has none
 };
 
 /// Numbers of rows, by table.
