@@ -169,14 +169,14 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
         options.output = directory;
     };
     add_text(app, "-o,--output", parse_output, "Directory for files [gpuhist-out]", "DIR");
-    app.add_flag("--force", options.force,
-                 "Replace foreign files, but never inputs\nForeign files are those in the output directory that "
-                 "gpuhist did not write. gpuhist names the files that it replaces.");
+    app.add_flag(
+        "--force", options.force,
+        "Replace files that gpuhist did not write, but never inputs\ngpuhist names the files that it replaces.");
     add_text(
         app, "--write", [&](const std::string& list) { options.write = parse_writes(list); },
         "Any of stats,histogram,plot,normalized,parquet, or none\nThe default is all but parquet for single files, and "
-        "stats for directories and pages, with normalized if you ask for a normalization. parquet is stats.csv and all "
-        "other tables, as Parquet too; python -m gpuhist writes it, with pyarrow.",
+        "stats for directories and pages, with normalized if you ask for a normalization. parquet needs "
+        "python -m gpuhist.",
         "LIST");
     Choices<std::string> formats{{"table", "table"}};
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
@@ -199,9 +199,7 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
 void add_report_option(CLI::App& app, Options& options) {
     add_text(
         app, "--report", [&options](const std::string& path) { options.report = path; },
-        "Write a page about the results, for a browser\nImplies --quality. 'gpuhist report' writes the same page from "
-        "results.",
-        "FILE.html");
+        "Write a page about the results, for a browser\nImplies --quality.", "FILE.html");
 }
 
 /// Adds the options that keep exact counts.

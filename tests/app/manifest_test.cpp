@@ -32,16 +32,21 @@ class Manifests : public Directory {
         }
     }
 
-    /// Expects results over a manifest to be the same as others, but for the name of the manifest in dataset.json.
+    /// Expects results over a manifest to be the same as others, but for the name of the manifest in dataset.json, and
+    /// the length of that file in the list of files.
     void expect_same_results(const std::string& actual, const std::string& expected) const {
-        if (fs::exists(at(actual + "/dataset.json"))) {
-            std::string text = read_text(at(actual + "/dataset.json"));
+        auto found = contents(actual), wanted = contents(expected);
+        if (const auto json = found.find("dataset.json"); json != found.end()) {
             const std::string key = ",\"manifest\":\"" + io::Manifest(at("m.jsonl")).checksum() + '"';
-            EXPECT_TRUE(contains(text, key)) << actual;
-            for (std::size_t place; (place = text.find(key)) != text.npos;) text.erase(place, key.size());
-            write_text(at(actual + "/dataset.json"), text);
+            EXPECT_TRUE(contains(json->second, key)) << actual;
+            for (std::size_t place; (place = json->second.find(key)) != std::string::npos;)
+                json->second.erase(place, key.size());
+            EXPECT_EQ(found.erase(".gpuhist"), 1u);
+            EXPECT_EQ(wanted.erase(".gpuhist"), 1u);
         }
-        expect_same_files(actual, expected);
+        EXPECT_EQ(files_below(actual), files_below(expected));
+        for (const auto& [name, bytes] : wanted)
+            EXPECT_TRUE(found[name] == bytes) << actual << ": " << name << " differs";
     }
 
     void expect_refused(const Outcome& outcome, const std::string& what, int code = data_refused) const {

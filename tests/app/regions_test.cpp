@@ -567,7 +567,7 @@ TEST_F(Regions, RowsOfManyTakeNoMoreMemoryAndAreTheSame) {
 
 TEST_F(Regions, BadRectanglesAndLabelsAreErrorsOfTheirImage) {
     save("a.png", noise(50, 40, CV_16UC1));
-    save("labels.pfm", cv::Mat(40, 50, CV_32FC1, cv::Scalar(1)));
+    save("labels.pfm", cv::Mat(40, 50, CV_32FC1, cv::Scalar(1.5)));
     EXPECT_EQ(run({"a.png", "--roi", "r=1,2,3"}).code, usage_error);
     EXPECT_EQ(run({"a.png", "--roi", "12=1,2,3,4"}).code, usage_error);
     EXPECT_EQ(run({"a.png", "--roi", "r=1,2,3,4", "--roi", "r=1,2,3,4"}).code, usage_error);
@@ -576,7 +576,7 @@ TEST_F(Regions, BadRectanglesAndLabelsAreErrorsOfTheirImage) {
     EXPECT_TRUE(contains(outcome.err, "rectangle r of 2 x 1 at 49,0 leaves the image of 50 x 40")) << outcome.err;
     outcome = run({"a.png", "--labels", "labels.pfm", "--write", "stats", "-o", "out", "-q"});
     EXPECT_EQ(outcome.code, inputs_failed);
-    EXPECT_TRUE(contains(outcome.err, "labels of f32")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "its label image has 1.5 at 0,0, which is no label")) << outcome.err;
     write_text(at("rois.csv"), "path,name,x,y,w,h\na.png,one,0,0,5,5\nb.png,two,0,0,1,1\na.png,\"th,ree\",1,1,1,1\n");
     outcome = run({"a.png", "--rois", "rois.csv", "--write", "stats", "-o", "out", "-q", "--format", "json"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
