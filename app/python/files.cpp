@@ -146,7 +146,7 @@ class Files::Run final : public Halting {
             engines_.start();
             while (!listed_ && !stopped()) {
                 wait_while_halting();
-                tbb::task_arena arena(threads_);
+                tbb::task_arena arena(threads_of_arena(threads_));
                 arena.execute([this] { pass_through(); });
             }
         } catch (...) {

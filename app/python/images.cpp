@@ -53,6 +53,10 @@ AnalysisRequest Asked::request(Depth depth, const Picture* picture) const {
     return request;
 }
 
+int threads_of_arena(int asked) {
+    return asked > 0 ? std::min(asked, usable_processors()) : available_threads();
+}
+
 void check_cuda_process() {
     static std::atomic<pid_t> first{0};
     pid_t none = 0;
@@ -218,7 +222,7 @@ std::vector<std::shared_ptr<Measurement>> measure_batch(const ImageView& first, 
     }
     Asked alone = asked;
     alone.threads = 1;
-    tbb::task_arena arena(asked.threads > 0 ? asked.threads : available_threads());
+    tbb::task_arena arena(threads_of_arena(asked.threads));
     arena.execute([&] {
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, results.size()),
                           [&](const tbb::blocked_range<std::size_t>& part) {

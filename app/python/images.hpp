@@ -38,6 +38,10 @@ struct Asked : app::ImageRequest {
     AnalysisRequest request(Depth depth, const Picture* picture = nullptr) const;
 };
 
+/// Threads of an arena: as many as asked for (0: as are available), but no more than there are processors for: the
+/// thread library prints a warning if it has fewer threads than it is asked for.
+int threads_of_arena(int asked);
+
 /// Throws CudaError in a process that was forked from one that used CUDA, which cannot go on there.
 void check_cuda_process();
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "gpuhist/resources.hpp"
+
 namespace gpuhist::cpu {
 
 /// Pixels for one thread at a time: enough to hide the hand-out, few enough to balance.
@@ -40,7 +42,8 @@ class Workers {
             body(0, std::int64_t{0}, items);
             return 1;
         }
-        if (!arena_) arena_.emplace(threads_);
+        // The thread library would print a warning if it had fewer threads than it is asked for.
+        if (!arena_) arena_.emplace(std::min(threads_, usable_processors()));
         std::atomic<std::int64_t> next{0};
         arena_->execute([&] {
             tbb::parallel_for(

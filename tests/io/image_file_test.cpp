@@ -319,17 +319,17 @@ TEST_F(ImageFile, PixelsMayLieInMemoryThatIsReused) {
     gpuhist::io::PinnedAllocator allocator(pool);
     DecodeOptions options;
     options.allocator = &allocator;
-    const unsigned char* place = nullptr;
-    for (const char* name : {"x.png", "x.tiff", "x.bmp", "x.webp"}) {
+    std::set<const unsigned char*> places;
+    for (const char* name : {"x.png", "x.tiff", "x.bmp", "x.webp", "x.png", "x.tiff"}) {
         const fs::path path = directory / name;
         write_picture(path, picture(30, 40, CV_8UC3));
         const cv::Mat ours = read_image(path, options), plain = read_image(path);
         EXPECT_EQ(ours.type(), plain.type());
         EXPECT_EQ(cv::norm(ours, plain, cv::NORM_INF), 0) << name;
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(ours.data) % 64, 0U);
-        EXPECT_TRUE(!place || place == ours.data) << name;
-        place = ours.data;
+        places.insert(ours.data);
     }
+    EXPECT_LE(places.size(), 2U) << "one piece for the pixels, and one for the inflated rows of a PNG";
 }
 
 }  // namespace

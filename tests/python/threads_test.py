@@ -51,6 +51,18 @@ def test_threads(name, data):
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_more_threads_than_processors_print_nothing(name, data):
+    call = CALLS[name].replace("))", ", threads=9))") if name == "measure_many" else CALLS[name][:-1] + ", threads=9)"
+    one = {min(os.sched_getaffinity(0))}
+    for setting in (None, lambda: os.sched_setaffinity(0, one)):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(call=call)], capture_output=True, text=True, check=True, cwd=data.parent,
+            preexec_fn=setting,
+        )
+        assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_refused_numbers(name, monkeypatch, data, rng):
     image = rng.integers(0, 256, (20, 30, 3), np.uint8)
     names = {"gh": gh, "image": image, "labels": image[..., 0]}
