@@ -547,7 +547,7 @@ TEST_F(Command, QuietPrintsOnlyWhatIsAskedFor) {
 
 TEST_F(Command, IsQuietWhereItMayRunOnOneProcessor) {
     save("d/x.png", make_image(16, 16, CV_8UC1));
-    save("d/y.png", make_image(16, 16, CV_32FC1));
+    save("d/y.pfm", make_image(16, 16, CV_32FC1));
     cpu_set_t before, one;
     ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
@@ -556,7 +556,7 @@ TEST_F(Command, IsQuietWhereItMayRunOnOneProcessor) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     std::vector<Outcome> outcomes;
     for (const char* threads : {"", "--threads=1", "--threads=2", "--threads=9"})
-        for (const char* input : {"d", "d/y.png"}) {
+        for (const char* input : {"d", "d/y.pfm"}) {
             std::vector<std::string> words{input, "-q", "--force"};
             if (*threads) words.emplace_back(threads);
             outcomes.push_back(run(words));
