@@ -206,7 +206,7 @@ void add_report_option(CLI::App& app, Options& options) {
 void add_count_options(CLI::App& app, Options& options) {
     app.add_flag("--keep-counts", options.keep_counts,
                  "Keep exact counts, for 'gpuhist compare'\nWrites counts.json, with the number of samples of each "
-                 "value, for the set and its groups. Long lists of floats are in counts.values.");
+                 "value, and counts.values for long lists of floats.");
     app.add_flag_callback(
         "--keep-image-counts", [&options] { options.keep_counts = options.keep_image_counts = true; },
         "Keep exact counts of each image too\nWrites image_counts.csv. Images with more than 4 MiB of counts, or too "

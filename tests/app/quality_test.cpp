@@ -130,7 +130,7 @@ TEST_F(Quality, OfASetIsSummedUp) {
                          "\"quality\":[{\"measure\":\"sharpness_laplacian\",\"measure_images\":9,"));
     ASSERT_EQ(run({"set", "-q", "-o", "out"}).code, all_done);
     EXPECT_FALSE(fs::exists(at("out/dataset.quality.csv"))) << "of the run before";
-    EXPECT_FALSE(contains(read_text(at("out/dataset.json")), "\"measure\":"));
+    EXPECT_FALSE(contains(read_text(at("out/dataset.json")), "\"quality\":["));
 }
 
 TEST_F(Quality, WithoutAPlaceToGoIsRefused) {
