@@ -110,7 +110,7 @@ TEST_F(Inputs, APipeThatNobodyWritesToIsNamed) {
         }
     // One that is open and silent is no riddle, and one that comes late is read.
     std::thread late([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5000));  // a busy machine starts programs late
         const int file = open(at("pipe").c_str(), O_WRONLY);
         std::this_thread::sleep_for(std::chrono::milliseconds(2500));
         const std::string text = read_text(at("b.png"));
