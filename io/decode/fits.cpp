@@ -320,7 +320,7 @@ const ImageFormat fits_format{"a FITS file",
                                "BZERO and BSCALE; BLANK as nodata, or NaN in floats; rows in the "
                                "order in which they are stored; checksums",
                                "compressed images, tables, files without an image",
-                               "libcfitsio-dev"},
+                               "libcfitsio-dev and -DGPUHIST_READS_FITS=ON, for files that you trust"},
                               find_pages};
 
 }  // namespace gpuhist::io

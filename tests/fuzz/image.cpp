@@ -54,7 +54,8 @@ void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, s
     std::uint64_t foreseen = 0;
     options.admit = [&](std::uint64_t file, std::uint64_t pixels) {
         foreseen = file + pixels;
-        require((page == 0 ? file == bytes.size() : file <= bytes.size()) && pixels > 0 &&
+        constexpr std::uint64_t most_inflated = std::uint64_t{1} << 27;  // of a PNG, and its data in one piece
+        require((page > 0 || file >= bytes.size()) && file <= 2 * bytes.size() + most_inflated && pixels > 0 &&
                 pixels <= options.max_pixels * most_pixel_bytes);
 #ifndef FUZZ_DECODER
         throw DecoderReached{};
