@@ -16,7 +16,7 @@ std::string entry(const std::string& head, const std::string& text, std::size_t 
 /// Paragraphs in lines of `text_width`. Line breaks part paragraphs; a line that begins with a space stays as it is.
 std::string laid_out(const std::string& paragraphs);
 
-/// Lines of cells, in columns two spaces apart. Widths are in characters, of which UTF-8 may have several bytes.
+/// Lines of cells, in columns two spaces apart. Widths count characters, which can take several bytes in UTF-8.
 std::string aligned(const std::vector<std::vector<std::string>>& lines);
 
 }  // namespace gpuhist::app

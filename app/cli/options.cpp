@@ -714,7 +714,7 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
     add_validity_options(*this, verify, line.verify.run);
     add_white(verify, line.verify.run);
     verify.footer(
-        R"(Compares the rows of stats.csv with those of a new run, column by column, and those of the whole set in dataset.csv if all images were measured. Regions, quality and groups are not verified. Prints one line per image that is gone, fails, or has other numbers. Give the options with which the results were made, if they exclude pixels or set white; results with kept counts (--keep-counts) know them, and others are refused.
+        R"(Compares the rows of stats.csv with those of a new run, column by column, and those of the whole set in dataset.csv if all images were measured. Regions, quality and groups are not verified. Prints one line per image that is gone, fails, or has other numbers. If the results were made with options that exclude pixels or set white, give the same options: results with kept counts (--keep-counts) record them, so gpuhist refuses others.
 
 Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 rows don't hold; 65 the results can't be read, or were made with other options.)");
     add_help(verify);

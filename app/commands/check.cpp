@@ -17,6 +17,7 @@
 #include "commands/output_failure.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/constants.hpp"
+#include "gpuhist/io/report.hpp"
 #include "run/exit_code.hpp"
 
 namespace gpuhist::app {
@@ -140,9 +141,7 @@ const std::vector<KnownSet>& known_sets() {
 }
 
 std::string shown(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.5g", value);
-    return text.data();
+    return io::formatted("%.5g", value);
 }
 
 class Checker {

@@ -22,7 +22,7 @@ struct Entry {
     Column column;
 };
 
-/// Columns of all tables but that of errors, also those that must be asked for.
+/// Columns of all tables except errors.csv, with the optional ones.
 std::vector<Column> all_columns(const Percentiles& percentiles) {
     std::vector<Column> list = columns(percentiles);
     list.push_back(io::decoder_column());

@@ -1,10 +1,8 @@
 #include "commands/compare.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,6 +17,7 @@
 #include "gpuhist/compare.hpp"
 #include "gpuhist/io/comparison.hpp"
 #include "gpuhist/io/policy.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/io/sink.hpp"
 #include "run/exit_code.hpp"
 #include "run/output_directory.hpp"
@@ -41,12 +40,6 @@ std::string rows_name() {
     return traits_of(ColumnFile::comparison).file_name();
 }
 
-std::string text_of(const char* format, double value) {
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
 /// What happened to a channel, in words.
 std::string words_of(const ChannelComparison& channel) {
     if (channel.valid_a == 0 || channel.valid_b == 0) return "no valid samples to compare";
@@ -54,13 +47,14 @@ std::string words_of(const ChannelComparison& channel) {
     std::string words;
     const auto add = [&](const std::string& more) { words += (words.empty() ? "" : ", ") + more; };
     if (channel.smd && std::abs(*channel.smd) >= least_shift)
-        add("shifted by " + text_of("%+.4g", *channel.mean_difference) + (channel.of_white ? " of white" : ""));
-    if (!channel.smd && *channel.mean_difference != 0) add("shifted by " + text_of("%+.4g", *channel.mean_difference));
+        add("shifted by " + io::formatted("%+.4g", *channel.mean_difference) + (channel.of_white ? " of white" : ""));
+    if (!channel.smd && *channel.mean_difference != 0)
+        add("shifted by " + io::formatted("%+.4g", *channel.mean_difference));
     if (channel.std_ratio && *channel.std_ratio > least_widening)
-        add("wider by " + text_of("%.3g", (*channel.std_ratio - 1) * 100) + " %");
+        add("wider by " + io::formatted("%.3g", (*channel.std_ratio - 1) * 100) + " %");
     if (channel.std_ratio && *channel.std_ratio < 1 / least_widening)
-        add("narrower by " + text_of("%.3g", (1 - *channel.std_ratio) * 100) + " %");
-    if (!channel.std_ratio && *channel.std_b > 0) add("wider: std 0 became " + text_of("%.4g", *channel.std_b));
+        add("narrower by " + io::formatted("%.3g", (1 - *channel.std_ratio) * 100) + " %");
+    if (!channel.std_ratio && *channel.std_b > 0) add("wider: std 0 became " + io::formatted("%.4g", *channel.std_b));
     if (words.empty()) add(*channel.psi >= least_other_shape ? "same mean and width, other shape" : "nearly the same");
     return words;
 }
@@ -71,7 +65,7 @@ std::string numbers_of(const ChannelComparison& channel) {
                                       {"wasserstein", channel.wasserstein},
                                       {"ks", channel.ks},
                                       {"psi", channel.psi}})
-        if (value) text += (text.empty() ? "" : "  ") + std::string(name) + ' ' + text_of("%.4g", *value);
+        if (value) text += (text.empty() ? "" : "  ") + std::string(name) + ' ' + io::formatted("%.4g", *value);
     return text;
 }
 
@@ -357,12 +351,13 @@ class Comparer {
         std::string text = "compared  " + counted(images, "image") +
                            (to_reference() ? " with " + printable(found_[0].name) : " with each other") + ": " +
                            counted(kept_, "pair");
-        if (options_.at_most) text += " at most " + text_of("%.6g", *options_.at_most) + " apart by " + options_.metric;
+        if (options_.at_most)
+            text += " at most " + io::formatted("%.6g", *options_.at_most) + " apart by " + options_.metric;
         text += '\n';
         for (const Pair& pair : named_)
             text += std::string(to_reference() ? "farthest  " : "nearest  ") +
                     (to_reference() ? "" : printable(pair.a) + "  ") + printable(pair.b) + "  " + options_.metric +
-                    ' ' + text_of("%.4g", pair.distance) + '\n';
+                    ' ' + io::formatted("%.4g", pair.distance) + '\n';
         return text;
     }
 

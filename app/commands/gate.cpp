@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <utility>
@@ -28,9 +27,7 @@ namespace gpuhist::app {
 namespace {
 
 std::string percent(double share) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g %%", share * 100);
-    return text.data();
+    return io::formatted("%.3g %%", share * 100);
 }
 
 /// Checker of the rules of a policy. Each rule becomes a result.

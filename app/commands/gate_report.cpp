@@ -1,12 +1,11 @@
 #include "commands/gate_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
 #include "cli/table.hpp"
+#include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -58,9 +57,7 @@ std::string github(std::string_view text, bool property) {
 }  // namespace
 
 std::string shown(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.6g", value);
-    return text.data();
+    return io::formatted("%.6g", value);
 }
 
 std::string range_text(const io::GateRules::Interval& rule) {

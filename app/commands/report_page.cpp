@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -24,6 +23,7 @@
 #include "gpuhist/flags.hpp"
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "run/image_flags.hpp"
 #include "run/thumbnails.hpp"
@@ -39,18 +39,6 @@ constexpr std::size_t worst_per_flag = 12, worst_per_end = 50, groups_shown = 12
                       errors_shown = 8, bins_of_measure = 40, sample_size = 20'000;
 constexpr double most_spreads = 8;                // distances of the quartiles, beyond which values are only counted
 constexpr std::size_t picture_bytes = 2'000'000;  // of all pictures, before base64
-
-std::string text_of(const char* format, double value) {
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
-std::string grouped(std::uint64_t value) {
-    std::string digits = std::to_string(value);
-    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-    return digits;
-}
 
 bool is_duplicate(Flag flag) {
     return flag == Flag::duplicate || flag == Flag::near_duplicate;
@@ -101,7 +89,7 @@ struct Measure {
     io::PageMeasure page;
     std::optional<Flag> value_of;       ///< the value of a flag
     std::optional<std::size_t> column;  ///< or a column of quality.csv
-    std::uint32_t flags = 0;            ///< bits of those that follow from it
+    std::uint32_t flags = 0;            ///< bits of the flags that follow from it
     std::optional<Flag> threshold_of;
     std::vector<double> sample;  ///< one of `stride` values
     std::uint64_t stride = 1;
@@ -267,7 +255,7 @@ std::uint64_t images_in(const Json& object) {
 std::string list_text(const Json& values) {
     std::string text;
     for (const Json& value : values)
-        text += (text.empty() ? "" : ", ") + (value.is_null() ? "null" : text_of("%.6g", value));
+        text += (text.empty() ? "" : ", ") + (value.is_null() ? "null" : io::formatted("%.6g", value));
     return "[" + text + "]";
 }
 
@@ -360,7 +348,7 @@ class PageReader {
         if (flags) flags->end();
     }
 
-    /// First pass: what is known of all images, and the worst of them.
+    /// First pass: sums over all images, and the worst images.
     void read_images() {
         worst_.assign(flag_count, Largest<Worst>(worst_per_flag));
         ends_.assign(2 * measures_.size(), Largest<std::uint64_t>(worst_per_end));
@@ -484,7 +472,7 @@ class PageReader {
             for (const auto& [key, worst] : worst_[place].all()) {
                 io::PagePicture& picture = flag.worst.emplace_back();
                 picture.path = wanted_paths_[worst.index];
-                if (traits.has_threshold()) picture.caption = text_of("%.4g", worst.value);
+                if (traits.has_threshold()) picture.caption = io::formatted("%.4g", worst.value);
             }
         }
         if (page_.duplicates)
@@ -538,7 +526,7 @@ class PageReader {
     std::string rule_of(const FlagTraits& traits) const {
         const auto& threshold = thresholds_[static_cast<std::size_t>(traits.flag)];
         if (!threshold) return {};
-        const std::string text = text_of("%.4g", *threshold);
+        const std::string text = io::formatted("%.4g", *threshold);
         switch (traits.side) {
             case FlagSide::below:
                 return "< " + text;
@@ -712,15 +700,15 @@ class PageReader {
         const auto add = [&](const char* label, const std::string& value, bool marked = false) {
             page_.facts.push_back({label, value, marked});
         };
-        add("images", grouped(images_));
+        add("images", io::grouped(images_));
         const double pixels = pixels_;
-        add("pixels", pixels >= 1e9   ? text_of("%.3g G", pixels / 1e9)
-                      : pixels >= 1e6 ? text_of("%.3g M", pixels / 1e6)
-                                      : grouped(static_cast<std::uint64_t>(pixels)));
-        if (page_.groups.all > 0) add("classes", grouped(page_.groups.all));
-        if (with_flags_) add("flagged", grouped(flagged_), flagged_ > 0);
-        if (page_.duplicates) add("duplicates", grouped(page_.duplicates->copies), page_.duplicates->copies > 0);
-        add("errors", grouped(failed_), failed_ > 0);
+        add("pixels", pixels >= 1e9   ? io::formatted("%.3g G", pixels / 1e9)
+                      : pixels >= 1e6 ? io::formatted("%.3g M", pixels / 1e6)
+                                      : io::grouped(static_cast<std::uint64_t>(pixels)));
+        if (page_.groups.all > 0) add("classes", io::grouped(page_.groups.all));
+        if (with_flags_) add("flagged", io::grouped(flagged_), flagged_ > 0);
+        if (page_.duplicates) add("duplicates", io::grouped(page_.duplicates->copies), page_.duplicates->copies > 0);
+        add("errors", io::grouped(failed_), failed_ > 0);
     }
 
     void add_definitions() {
@@ -786,7 +774,7 @@ std::uint64_t hash_of(std::string_view text) {
     return sum.value();
 }
 
-/// Hashes of the paths of images, with those of their pixels or 0.
+/// Hash of each image's path, with the hash of its pixels; 0 if there is none.
 std::unordered_map<std::uint64_t, std::uint64_t> hashes_of(const ResultsThere& results) {
     std::unordered_map<std::uint64_t, std::uint64_t> images;
     const bool quality = results.has(ColumnFile::quality);
@@ -826,10 +814,11 @@ void PageReader::compare_images(io::PageChanges& changes) const {
         changed += found != before.end() && found->second != 0 && pixels != 0 && found->second != pixels;
     }
     for (const auto& [path, pixels] : before) removed += now.count(path) == 0;
-    changes.remarks.push_back(
-        grouped(added) + (added == 1 ? " image was" : " images were") + " added, " + grouped(removed) + " removed" +
-        (with_quality_ && earlier_->has(ColumnFile::quality) ? ", and the pixels of " + grouped(changed) + " changed."
-                                                             : "."));
+    changes.remarks.push_back(io::grouped(added) + (added == 1 ? " image was" : " images were") + " added, " +
+                              io::grouped(removed) + " removed" +
+                              (with_quality_ && earlier_->has(ColumnFile::quality)
+                                   ? ", and the pixels of " + io::grouped(changed) + " changed."
+                                   : "."));
 }
 
 /// Compares by exact counts if both results have them, else by mean and std.

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -30,6 +29,7 @@
 #include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/files.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/io/sink.hpp"
 #include "gpuhist/io/walk.hpp"
 #include "gpuhist/pixel_difference.hpp"
@@ -314,12 +314,11 @@ class Tally {
              const std::string& different, const std::string& samples) {
         ++counts_[relation];
         if (relation != to_string(SampleRelation::different) && relation != only_a && relation != only_b) return;
-        std::array<char, 32> most{};
-        std::snprintf(most.data(), most.size(), "%.4g", largest);
         std::string text = relation + "  " + printable(path);
         if (!cause.empty()) text += "  " + printable(cause);
         if (!samples.empty() && cause.empty())
-            text += "  " + different + " of " + samples + " samples, at most " + most.data() + " apart";
+            text +=
+                "  " + different + " of " + samples + " samples, at most " + io::formatted("%.4g", largest) + " apart";
         const Named named{largest, text};
         const auto before = [](const Named& one, const Named& other) { return one.largest > other.largest; };
         named_.insert(std::upper_bound(named_.begin(), named_.end(), named, before), named);

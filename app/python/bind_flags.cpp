@@ -22,6 +22,7 @@
 #include "gpuhist/measures.hpp"
 #include "measurement.hpp"
 #include "run/image_flags.hpp"
+#include "run/measured_images.hpp"
 
 namespace gpuhist::python {
 namespace {
@@ -62,17 +63,6 @@ struct ChannelColumns {
     }
 };
 
-/// Measures that flags need, each with the number that it is.
-constexpr std::pair<std::string_view, std::optional<double> FlagNumbers::*> flag_measures[] = {
-    {"sharpness_laplacian", &FlagNumbers::sharpness_laplacian},
-    {"sharpness_tenengrad", &FlagNumbers::sharpness_tenengrad},
-    {"noise", &FlagNumbers::noise},
-    {"contrast_rms", &FlagNumbers::contrast_rms},
-    {"brightness_p5", &FlagNumbers::brightness_p5},
-    {"brightness_p99", &FlagNumbers::brightness_p99},
-    {"gray", &FlagNumbers::gray},
-};
-
 FlagNumbers flag_numbers(const Measurement& image, const std::vector<MeasureValue>& measures) {
     static const ChannelColumns columns_of_channel;
     FlagNumbers numbers;
@@ -90,7 +80,7 @@ FlagNumbers flag_numbers(const Measurement& image, const std::vector<MeasureValu
             channel.*member = number_in(column.value(values)).value_or(0);
     }
     for (std::size_t i = 0; i < measures.size(); ++i)
-        for (const auto& [name, member] : flag_measures)
+        for (const auto& [name, member] : app::flag_measures)
             if (name == measure_columns()[i].name) numbers.*member = number_in(column_value(measures[i]));
     return numbers;
 }

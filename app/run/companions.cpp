@@ -229,7 +229,7 @@ void Companions::validate(const io::Image& found, const std::string& path, const
 
 namespace {
 
-/// Labels in s32 or u32 from floats. Throws IoError where one is no label.
+/// Labels, as 32-bit integers, from floats. Throws IoError if a sample is not a label.
 template <class Sample>
 cv::Mat whole_labels(const cv::Mat& samples, const Input& input) {
     cv::Mat labels(samples.size(), CV_32S);

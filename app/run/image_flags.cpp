@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "cli/console.hpp"
 #include "cli/table.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/hashes.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/io/sink.hpp"
 #include "run/measured_images.hpp"
 
@@ -23,9 +23,7 @@ bool is_duplicate(Flag flag) {
 }
 
 std::string short_number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", value);
-    return text.data();
+    return io::formatted("%.3g", value);
 }
 
 }  // namespace

@@ -24,16 +24,7 @@ MeasuredImages::MeasuredImages(const ImageTables& tables)
     quality_.emplace(tables.quality());
     ahead_.emplace(tables.quality());
     quality_path_ = quality_->column("path");
-    const std::pair<const char*, std::optional<double> FlagNumbers::*> measures[] = {
-        {"sharpness_laplacian", &FlagNumbers::sharpness_laplacian},
-        {"sharpness_tenengrad", &FlagNumbers::sharpness_tenengrad},
-        {"noise", &FlagNumbers::noise},
-        {"contrast_rms", &FlagNumbers::contrast_rms},
-        {"brightness_p5", &FlagNumbers::brightness_p5},
-        {"brightness_p99", &FlagNumbers::brightness_p99},
-        {"gray", &FlagNumbers::gray},
-    };
-    for (const auto& [name, member] : measures)
+    for (const auto& [name, member] : flag_measures)
         if (const auto column = quality_->find(name)) measures_.emplace_back(*column, member);
     ahead_left_ = ahead_->next();
 }

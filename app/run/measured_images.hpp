@@ -14,6 +14,17 @@
 
 namespace gpuhist::app {
 
+/// Measures that flags need, by their names, each with its number.
+inline constexpr std::pair<std::string_view, std::optional<double> FlagNumbers::*> flag_measures[] = {
+    {"sharpness_laplacian", &FlagNumbers::sharpness_laplacian},
+    {"sharpness_tenengrad", &FlagNumbers::sharpness_tenengrad},
+    {"noise", &FlagNumbers::noise},
+    {"contrast_rms", &FlagNumbers::contrast_rms},
+    {"brightness_p5", &FlagNumbers::brightness_p5},
+    {"brightness_p99", &FlagNumbers::brightness_p99},
+    {"gray", &FlagNumbers::gray},
+};
+
 /// Tables of images. Each call opens a table at its beginning. There may be no `quality`: null.
 struct ImageTables {
     std::function<io::CsvRows()> stats, quality;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "gpuhist/io/report.hpp"
+
 namespace gpuhist::io {
 namespace {
 
@@ -66,11 +68,6 @@ void replace_attribute(std::string& tag, const std::string& name, const std::fun
     tag.replace(value, end - value, change(number));
 }
 
-std::string shortest_text(double value) {
-    std::array<char, 32> text{};
-    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
-
 /// Adapts the sides and the type of pixels in OME-XML to those of a copy; removes it where it has no such type.
 void adapt_ome(std::string& xml, Depth depth, const PixelMap& map) {
     const std::string type = depth == Depth::f32   ? "float"
@@ -91,7 +88,7 @@ void adapt_ome(std::string& xml, Depth depth, const PixelMap& map) {
         const auto side = [](double scale) {
             return [scale](double pixels) { return std::to_string(std::llround(pixels * scale)); };
         };
-        const auto size = [](double scale) { return [scale](double unit) { return shortest_text(unit / scale); }; };
+        const auto size = [](double scale) { return [scale](double unit) { return shortest(unit / scale); }; };
         replace_attribute(tag, "Type", [&](double) { return type; });
         replace_attribute(tag, "SignificantBits", [&](double) { return std::to_string(8 * traits_of(depth).bytes); });
         replace_attribute(tag, "BigEndian", [](double) { return "false"; });

@@ -1,14 +1,13 @@
 #include "gpuhist/io/page.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include "dataset/json.hpp"
 #include "encode/encode.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/report.hpp"
 #include "gpuhist/version.hpp"
 #include "report/text.hpp"
 
@@ -65,23 +64,11 @@ std::string name(std::string_view text) {
     return "<bdi>" + escaped(text) + "</bdi>";
 }
 
-std::string text_of(const char* format, double value) {
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
-}
-
-std::string grouped(std::uint64_t value) {
-    std::string digits = std::to_string(value);
-    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-    return digits;
-}
-
 std::string number(double value) {
     if (std::isfinite(value) && value == std::floor(value) && std::abs(value) < 1e15)
         return (value < 0 ? "-" : "") + grouped(static_cast<std::uint64_t>(std::abs(value)));
     if (std::abs(value) >= 1e4 && std::abs(value) < 1e15) return number(std::round(value));
-    return text_of("%.4g", value);
+    return formatted("%.4g", value);
 }
 
 std::string counted(std::uint64_t count, const char* one) {
@@ -403,8 +390,8 @@ class Writer {
                                 "\"/><path class=\"mark\" d=\"" + bars(measure.flagged, top) + "\"/>";
             if (measure.threshold && *measure.threshold > measure.lower && *measure.threshold < measure.upper) {
                 const std::string at =
-                    text_of("%.2f", (*measure.threshold - measure.lower) / (measure.upper - measure.lower) *
-                                        static_cast<double>(measure.counts.size()));
+                    formatted("%.2f", (*measure.threshold - measure.lower) / (measure.upper - measure.lower) *
+                                          static_cast<double>(measure.counts.size()));
                 inner += "<line x1=\"" + at + "\" x2=\"" + at + "\" y1=\"0\" y2=\"100\"/>";
             }
             std::string label = "Distribution of " + measure.name;
@@ -541,8 +528,8 @@ class Writer {
 /// Text of a number in the rows of images: as short as three digits after the first allow.
 std::string short_number(const std::optional<double>& value) {
     if (!value || !std::isfinite(*value)) return "null";
-    if (*value == std::floor(*value) && std::abs(*value) < 1e15) return text_of("%.0f", *value);
-    return text_of("%.4g", *value);
+    if (*value == std::floor(*value) && std::abs(*value) < 1e15) return formatted("%.0f", *value);
+    return formatted("%.4g", *value);
 }
 
 /// The first rows and columns of numbers, compressed, in base64. Columns come one after the other, which compress

@@ -3,7 +3,6 @@
 Files are made by others' libraries for Python; djpeg says which JPEGs are damaged.
 """
 
-import csv
 import io
 import os
 import re
@@ -16,21 +15,10 @@ import OpenEXR
 import tifffile
 from PIL import Image
 
-program = os.path.abspath(sys.argv[1])
+from command import rows, run
+
 random = np.random.default_rng(5)
 cases, faults = 0, []
-
-
-def run(*words):
-    return subprocess.run([program, "--engine", "cpu", *words], capture_output=True, text=True, timeout=200)
-
-
-def rows(path):
-    try:
-        with open(path, newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError:
-        return []
 
 
 def stats(out, *words):

@@ -3,7 +3,6 @@
 gdalinfo (Debian's package gdal-bin) reads the copies, too, where it is there.
 """
 
-import csv
 import json
 import os
 import shutil
@@ -23,7 +22,8 @@ import roifile
 import tifffile
 from PIL import Image
 
-program = os.path.abspath(sys.argv[1])
+from command import program, rows, run
+
 random = np.random.default_rng(65)
 cases, faults = 0, []
 
@@ -36,16 +36,16 @@ def case(right, what):
         print("fault:", what)
 
 
-def run(*words):
-    return subprocess.run([program, "--engine", "cpu", *words], capture_output=True, text=True, timeout=200)
-
-
-def rows(path):
+def resumed(words, delay):
+    """The second of two runs with the output `killed`: it continues the first, which is killed after a delay."""
+    shutil.rmtree("killed", ignore_errors=True)
+    begun = subprocess.Popen([*words, "-o", "killed"], stderr=subprocess.DEVNULL)
     try:
-        with open(path, newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError:
-        return []
+        begun.wait(delay)
+    except subprocess.TimeoutExpired:
+        begun.kill()
+        begun.wait()
+    return subprocess.run([*words, "-o", "killed", "--resume"], capture_output=True, text=True)
 
 
 def copied(name, out, *words):
@@ -383,14 +383,7 @@ def resumed_stack():
     words = [program, "--engine", "cpu", "-q", "s0.tif", "s1.tif", "s2.tif", "--pages", "all", "--write", "normalized,stats", "--checkpoint", "0", "--threads", "2"]
     subprocess.run([*words, "-o", "whole"], check=True)
     for delay in (0.05, 0.15, 0.3, 0.5, 0.7, 0.9):
-        shutil.rmtree("killed", ignore_errors=True)
-        begun = subprocess.Popen([*words, "-o", "killed"], stderr=subprocess.DEVNULL)
-        try:
-            begun.wait(delay)
-        except subprocess.TimeoutExpired:
-            begun.kill()
-            begun.wait()
-        done = subprocess.run([*words, "-o", "killed", "--resume"], capture_output=True, text=True)
+        done = resumed(words, delay)
         case(done.returncode == 0, f"resumed after {delay} s: {done.stderr}")
         there = sorted(os.listdir("killed"))
         case(there == sorted(os.listdir("whole")), f"files after {delay} s: {there}")
@@ -520,14 +513,7 @@ def archives():
     # A run that is killed goes on.
     words = [program, "--engine", "cpu", "-q", "data.tar.gz", "--write", "stats", "--checkpoint", "0", "--threads", "1"]
     for delay in (0.03, 0.06, 0.1, 0.2):
-        shutil.rmtree("killed", ignore_errors=True)
-        begun = subprocess.Popen([*words, "-o", "killed"], stderr=subprocess.DEVNULL)
-        try:
-            begun.wait(delay)
-        except subprocess.TimeoutExpired:
-            begun.kill()
-            begun.wait()
-        done = subprocess.run([*words, "-o", "killed", "--resume"], capture_output=True, text=True)
+        done = resumed(words, delay)
         with open("killed/stats.csv") as a, open("from.tar.gz/stats.csv") as b:
             case(done.returncode == 0 and a.read() == b.read(), f"an archive after {delay} s: {done.stderr}")
 

@@ -74,8 +74,8 @@ class Buffer {
         }
         return static_cast<char*>(data_);
     }
-    /// The same, with half as much again if the memory must grow and that much is there: the next data may be larger,
-    /// and to free memory waits for the GPU.
+    /// Memory as from `reserve`, but if it must grow, by half as much again where that much is there: the next data may
+    /// be larger, and freeing memory waits for the GPU.
     char* reserve_ahead(std::size_t bytes) {
         if (bytes > bytes_) {
             release();

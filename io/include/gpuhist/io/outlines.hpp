@@ -8,7 +8,7 @@
 
 namespace gpuhist::io {
 
-/// Outline of a region. Coordinates are those of areas: the first pixel covers 0 to 1.
+/// Outline of a region. Coordinates measure areas: the first pixel covers 0 to 1.
 struct Outline {
     struct Point {
         double x = 0, y = 0;

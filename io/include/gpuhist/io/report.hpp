@@ -69,5 +69,9 @@ std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& ro
 
 /// Text of a finite double, in the fewest digits that read back to the same double.
 std::string shortest(double value);
+/// Text of a double, by a format of std::printf for one double, such as "%.4g". At most 39 characters of it.
+std::string formatted(const char* format, double value);
+/// Text of a whole number, with a comma between thousands.
+std::string grouped(std::uint64_t number);
 
 }  // namespace gpuhist::io
