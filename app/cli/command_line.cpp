@@ -158,7 +158,10 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     };
     const auto given = [&](const char* option) { return source(option) != Source::none; };
     options.quiet = grammar.quiet;
-    if (given("--report") && options.measures.empty()) options.measures = Measures::quality();
+    if (given("--report")) {
+        if (options.measures.empty()) options.measures = Measures::quality();
+        options.keep_thumbnails = true;
+    }
     options.inputs.shard = options.shard.value_or(io::ShardId{});
     if (grammar.quiet && source("--format") < source("--quiet")) options.format = "none";
     options.table_of_each = given("--format");

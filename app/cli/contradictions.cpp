@@ -185,6 +185,11 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--keep-counts", "--keep-image-counts"})
         if (given(option) && !writes.stats)
             throw Contradiction({option}, std::string(option) + " keeps counts beside stats, which --write leaves out");
+    if (given("--keep-thumbnails") && !measured)
+        throw Contradiction({"--keep-thumbnails"}, "--keep-thumbnails needs --quality");
+    if (given("--keep-thumbnails") && !writes.stats)
+        throw Contradiction({"--keep-thumbnails"},
+                            "--keep-thumbnails keeps thumbnails beside stats, which --write leaves out");
     if (given("--policy") && !measured) throw Contradiction({"--policy"}, "--policy needs --quality");
     if (given("--report") && options.report.empty())
         throw Contradiction({"--report"}, "--report: the name of the file is empty");

@@ -104,11 +104,11 @@ Examples:
         {"outputs", "Outputs",
          R"(One input writes stats.csv, NAME.histogram.csv, NAME.histogram.png and NAME.normalized.png or .tiff. A set writes stats.csv, dataset.csv, dataset.json, dataset.histogram.png, and errors.csv (path,kind,message) if inputs failed.
 
-NAME is the whole file name. If inputs have the same name, their files go into subdirectories, named like the ends of their paths (a/x.png and b/x.png). Files about the images of a directory are in a tree that mirrors it; if there are several directories, each has a subdirectory of its own. Files about the images of a list use the paths of the list, with 'up' in place of '..'. Standard input is '-' in the results, and its files are stdin.*.
+NAME is the whole file name. If inputs have the same name, their files go into subdirectories, as in their paths (a/x.png and b/x.png). Files about the images of a directory are in a tree that mirrors it; each of several directories has a subdirectory. Files about the images of a list use its paths, with 'up' in place of '..'. Standard input is '-' in the results, and its files are stdin.*.
 
-gpuhist never changes files that it did not write. It lists its own files in .gpuhist; a later run replaces them and doesn't treat them as inputs. If another file has the name stats.csv, errors.csv or dataset.*, gpuhist measures nothing. If another file has the name of a file about an image, this image fails with an error of kind 'output'.
+gpuhist never changes files that it did not write. It lists its own files in .gpuhist; later runs replace them and don't measure them. If another file has the name stats.csv, errors.csv or dataset.*, gpuhist measures nothing; if one has the name of a file about an image, that image fails with an error of kind 'output'.
 
-In CSV, names are as you gave them, unless a spreadsheet would run them as a formula: a path that begins with = + - @ becomes ./PATH, which is the same file; other text gets an apostrophe in front. JSON escapes control characters; if a name isn't valid UTF-8, path_base64 has its bytes. A terminal shows a question mark in place of a control character.)"},
+In CSV, names are as you gave them, unless a spreadsheet would run them as a formula: a path that begins with = + - @ becomes ./PATH, and other text gets an apostrophe in front. JSON escapes control characters; if a name isn't valid UTF-8, path_base64 has its bytes. Terminals show ? for a control character.)"},
         {"engine", "Engine",
          R"(Results are identical to the last bit on a CPU, on a GPU, and with any number of threads. 'gpuhist devices' lists the engines and the GPUs, and says when auto uses the GPU. If a GPU fails with auto, the CPU measures the remaining images.
 

@@ -182,9 +182,7 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
     add_choice(
         grammar, app, "--format", options.format, formats,
-        "Print " + listed(formats) +
-            "\nThe default is a table of a single image, or one table of the whole set. table, csv and json print "
-            "each image.",
+        "Print " + listed(formats) + " for each image\nThe default is a table of a single image, or of the whole set.",
         "FORM");
     add_choice<std::string>(grammar, app, "--color", grammar.color,
                             {{"auto", "auto"}, {"always", "always"}, {"never", "never"}},
@@ -202,15 +200,19 @@ void add_report_option(CLI::App& app, Options& options) {
         "Write a page about the results, for a browser\nImplies --quality.", "FILE.html");
 }
 
-/// Adds the options that keep exact counts.
-void add_count_options(CLI::App& app, Options& options) {
+/// Adds the options that keep exact counts, and thumbnails.
+void add_keep_options(CLI::App& app, Options& options) {
     app.add_flag("--keep-counts", options.keep_counts,
-                 "Keep exact counts, for 'gpuhist compare'\nWrites counts.json, with the number of samples of each "
-                 "value, and counts.values for long lists of floats.");
+                 "Keep exact counts, for 'gpuhist compare'\nWrites counts.json, and counts.values for long lists of "
+                 "floats.");
     app.add_flag_callback(
         "--keep-image-counts", [&options] { options.keep_counts = options.keep_image_counts = true; },
         "Keep exact counts of each image too\nWrites image_counts.csv. Images with more than 4 MiB of counts, or too "
         "many different floats, have none.");
+    app.add_flag(
+        "--keep-thumbnails", options.keep_thumbnails,
+        "Keep pictures of unusual images, for 'gpuhist report'\nWrites thumbnails.json. Needs --quality; --report "
+        "implies it.");
 }
 
 void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -242,13 +244,7 @@ void add_white(CLI::App& app, Options& options) {
         "Value of white in every image [the image's own]\nclipped_high, mean_01 and std_01 refer to it.", "V");
 }
 
-void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Statistics");
-    const auto parse_range = [&](const std::string& text) {
-        const auto [lower, upper] = parse_pair("--range", text);
-        if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO,HI with LO < HI");
-        options.histogram.range = Range{lower, upper};
-    };
+void add_group_by(Grammar& grammar, CLI::App& app, Options& options) {
     add_choice(
         grammar, app, "--group-by", options.group_by,
         {{"dir", GroupBy::directory}, {"file", GroupBy::file}, {"key", GroupBy::key}, {"region", GroupBy::region}},
@@ -259,6 +255,30 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         "the first dot of their names, as in WebDataset; region adds the numbers of each label or rectangle over all "
         "images, without pictures.",
         "WHAT");
+}
+
+void add_clip_sigma(CLI::App& app, Options& options) {
+    add_number(app, "--clip-sigma", options.clip_sigma, 0.1, 100.0,
+               "Clip beyond K standard deviations [3]\nSamples further from the median are taken out. clipped_mean and "
+               "clipped_std describe the samples that are left once no more are clipped.",
+               "K");
+}
+
+void add_quality_scale(CLI::App& app, Options& options) {
+    add_number(app, "--quality-scale", options.quality_scale, std::int64_t{3}, most_side,
+               "Shrink images to measure sharpness and noise\nLarger images are first shrunk to this length of the "
+               "longest side, by averaging areas, so that images of different sizes are comparable.",
+               "PIXELS");
+}
+
+void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
+    app.option_defaults()->group("Statistics");
+    const auto parse_range = [&](const std::string& text) {
+        const auto [lower, upper] = parse_pair("--range", text);
+        if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO,HI with LO < HI");
+        options.histogram.range = Range{lower, upper};
+    };
+    add_group_by(grammar, app, options);
     add_text(
         app, "--percentile-columns", parse_columns(options.percentiles),
         "Columns of percentiles [1,5,25,50,75,95,99]\nUp to 32, with fractions if you like, for example 0.5,50,99.9.",
@@ -267,19 +287,13 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         "--robust", options.robust,
         "Add columns that outliers hardly affect\nmad, clipped_mean, clipped_std and clipped_share, for images, "
         "regions and sets. The CPU counts the values of f32 images once more.");
-    add_number(app, "--clip-sigma", options.clip_sigma, 0.1, 100.0,
-               "Clip beyond K standard deviations [3]\nSamples further from the median are taken out. clipped_mean and "
-               "clipped_std describe the samples that are left once no more are clipped.",
-               "K");
+    add_clip_sigma(app, options);
     app.add_flag_callback(
         "--quality", [&options] { options.measures = Measures::quality(); },
         "Measure quality, and flag unusual images\nWrites quality.csv, with one row per image: sharpness, noise, "
         "brightness and others. dataset.quality.csv has their mean, minimum and maximum. flags.csv has one row per "
         "image and flag: dark, blurry, duplicate and others.");
-    add_number(app, "--quality-scale", options.quality_scale, std::int64_t{3}, most_side,
-               "Shrink images to measure sharpness and noise\nLarger images are first shrunk to this length of the "
-               "longest side, by averaging areas, so that images of different sizes are comparable.",
-               "PIXELS");
+    add_quality_scale(app, options);
     app.add_option("--policy", options.policy,
                    "Read the thresholds of the flags from a file\n'gpuhist gate --print-policy' prints one to start "
                    "from.")
@@ -491,7 +505,7 @@ Grammar::Grammar(CommandLine& line) : run("Measures images exactly, on a GPU or 
     add_input_options(*this, run, line.run);
     add_output_options(*this, run, line.run);
     add_report_option(run, line.run);
-    add_count_options(run, line.run);
+    add_keep_options(run, line.run);
     add_picture_options(*this, run, line.run);
     add_statistics_options(*this, run, line.run);
     add_validity_options(*this, run, line.run);
@@ -712,9 +726,14 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
     verify.add_flag("-q,--quiet", quiet, "Print what doesn't hold, and errors only");
     add_config(*this, verify);
     add_validity_options(*this, verify, line.verify.run);
+    add_region_options(verify, line.verify.run);
+    verify.option_defaults()->group("Statistics");
     add_white(verify, line.verify.run);
+    add_group_by(*this, verify, line.verify.run);
+    add_clip_sigma(verify, line.verify.run);
+    add_quality_scale(verify, line.verify.run);
     verify.footer(
-        R"(Compares the rows of stats.csv with those of a new run, column by column, and those of the whole set in dataset.csv if all images were measured. Regions, quality and groups are not verified. Prints one line per image that is gone, fails, or has other numbers. If the results were made with options that exclude pixels or set white, give the same options: results with kept counts (--keep-counts) record them, so gpuhist refuses others.
+        R"(Compares the rows of stats.csv, quality.csv and regions.csv with those of a new run, column by column, and those of dataset.csv and dataset.quality.csv if all images were measured and hold. Prints one line per image that is gone, fails, or has other numbers. If the results were made with options that exclude pixels, set white, or define regions or groups, give the same options: results with kept counts (--keep-counts) record them, so gpuhist refuses others.
 
 Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 rows don't hold; 65 the results can't be read, or were made with other options.)");
     add_help(verify);
@@ -736,7 +755,7 @@ Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 row
     report.footer(
         R"(The page is one file, which opens in a browser without a network: numbers and histograms of the set, its classes (--group-by dir), the distribution of each measure, the worst images of each flag, duplicates side by side, errors by cause, and a table of the images that sorts and filters. It has at most 5 MB. Above 50,000 images, the table has those with flags, and those at the ends of each measure.
 
-For its pictures, at most 192 images are read again, on the CPU, from the paths in the results. Where one isn't there, the page says so.
+Its pictures are those that the run kept (--keep-thumbnails). Others are read again, on the CPU, from the paths in the results; where one isn't there, the page says so.
 
 Example:
   gpuhist photos/ --report photos.html

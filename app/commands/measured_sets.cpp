@@ -71,10 +71,14 @@ void check_same_rows(const ResultsThere& results, const ResultsThere& again) {
 
 }  // namespace
 
-std::string differing_options(const RunOptions& a, const RunOptions& b) {
+std::string differing_options(const RunOptions& a, const RunOptions& b, const std::vector<const char*>& further) {
+    std::vector<const char*> options{"--mask",       "--nodata, --valid or --nodata-any",
+                                     "--alpha",      "--white",
+                                     "--on-damaged", "--max-pixels",
+                                     "--decoder",    "--raw"};
+    options.insert(options.end(), further.begin(), further.end());
     std::string names;
-    for (const char* option : {"--mask", "--nodata, --valid or --nodata-any", "--alpha", "--white", "--on-damaged",
-                               "--max-pixels", "--decoder", "--raw"}) {
+    for (const char* option : options) {
         const auto one = a.find(option), other = b.find(option);
         if (one != a.end() && other != b.end() && one->second != other->second)
             names += (names.empty() ? "" : ", ") + std::string(option);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands/output_failure.hpp"
 #include "commands/results_there.hpp"
@@ -28,8 +29,9 @@ struct MeasuringOptions {
 /// Options of runs, by name, as their fingerprints have them.
 using RunOptions = std::map<std::string, std::string>;
 
-/// Options that change the numbers of an image and differ in two runs, for a message; empty if there are none.
-std::string differing_options(const RunOptions& a, const RunOptions& b);
+/// Options that change the numbers of an image, or are named as `further`, and differ in two runs, for a message; empty
+/// if there are none.
+std::string differing_options(const RunOptions& a, const RunOptions& b, const std::vector<const char*>& further = {});
 
 /// A set with its exact counts.
 struct MeasuredSet {

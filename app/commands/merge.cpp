@@ -22,14 +22,18 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/policy.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/sink.hpp"
+#include "gpuhist/io/thumbnails.hpp"
 #include "run/exit_code.hpp"
+#include "run/gallery.hpp"
 #include "run/image_flags.hpp"
 #include "run/kept_counts.hpp"
 #include "run/output_directory.hpp"
+#include "run/table_file.hpp"
 #include "run/written.hpp"
 
 namespace gpuhist::app {
@@ -48,33 +52,31 @@ void allow_many_files() {
 /// Bytes after which rows are written.
 constexpr std::size_t many = std::size_t{1} << 18;
 
-/// CSV of a table, complete except for its name.
-class RowsFile {
-  public:
-    RowsFile(const fs::path& directory, const TableTraits& traits, const StatisticsRequest& asked)
-        : rows_(io::make_sink("csv", {io::Table(traits.table, asked)})->begin()) {
-        output([&] { file_.emplace(directory / traits.file_name()); });
-    }
-    void add(std::string_view row) {
-        rows_ += row;
-        if (rows_.size() > many) flush();
-    }
-    void flush() {
-        output([&] { file_->write(rows_); });
-        rows_.clear();
-    }
-    io::CsvRows read() const {
-        return {std::make_unique<std::ifstream>(file_->readable_path(), std::ios::binary), file_->path().string()};
-    }
-    io::NewFile take() { return std::move(*file_); }
+/// Returns whether any of these shards kept thumbnails.
+bool have_thumbnails(const io::ShardSet& shards) {
+    return std::any_of(shards.files.begin(), shards.files.end(), [](const io::ShardFile& file) {
+        std::error_code ignored;
+        return fs::exists(file.path.parent_path() / io::shard_thumbnails_file_name(file.shard.id), ignored);
+    });
+}
 
-  private:
-    std::string rows_;
-    std::optional<io::NewFile> file_;
-};
+/// Thumbnails that shards kept of these images.
+std::vector<io::Thumbnail> kept_thumbnails(const io::ShardSet& shards, const std::vector<std::string>& paths) {
+    std::set<std::string> wanted(paths.begin(), paths.end());
+    std::vector<io::Thumbnail> found;
+    for (const io::ShardFile& file : shards.files) {
+        const fs::path path = file.path.parent_path() / io::shard_thumbnails_file_name(file.shard.id);
+        std::error_code ignored;
+        if (!fs::exists(path, ignored)) continue;
+        for (io::Thumbnail& one : io::parse_thumbnails(io::read_text(path), path.string()))
+            if (wanted.erase(one.path) > 0) found.push_back(std::move(one));
+    }
+    return found;
+}
 
-/// Writes the rows file of the joined shard, complete except for its name. Returns its checksums.
-io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
+/// Writes the rows file of the joined shard, complete except for its name. Returns its checksums. `tables` get the rows
+/// as well; null: there are none.
+io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file, FlagTables* tables) {
     io::BlockChecksums sums;
     std::string records = io::make_shard_sink(shards.files.front().shard.asked())->begin();
     const auto write = [&] {
@@ -85,15 +87,23 @@ io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
     io::merge_rows(shards, [&](const io::ShardRow& row) {
         records += row.record;
         if (records.size() > many) write();
+        if (tables) output([&] { tables->add(row.table, row.row); });
     });
     write();
     return sums.all();
 }
 
+/// Thresholds of flags in the run that the shards are of. Throws IoError.
+FlagThresholds thresholds_of(const io::Shard& shard) {
+    const auto policy = shard.options.find(thresholds_option);
+    return policy == shard.options.end() ? FlagThresholds() : io::parse_policy(policy->second, policy->first).flags;
+}
+
 /// Makes a shard of some.
 void join_into(const MergeOptions& options, Console& console) {
     const io::ShardId id = *options.joined;
-    const std::string rows_name = io::shard_rows_file_name(id), values_name = io::shard_frequency_file_name(id);
+    const std::string rows_name = io::shard_rows_file_name(id), values_name = io::shard_frequency_file_name(id),
+                      thumbnails_name = io::shard_thumbnails_file_name(id);
     for (const std::string& directory : options.directories) {
         std::error_code ignored;
         if (fs::equivalent(directory, options.output, ignored))
@@ -102,7 +112,7 @@ void join_into(const MergeOptions& options, Console& console) {
     OutputDirectory directory(options.output, options.force, console);
     output([&] {
         directory.read_lists();
-        directory.reserve({io::shard_file_name(id), rows_name, values_name});
+        directory.reserve({io::shard_file_name(id), rows_name, values_name, thumbnails_name});
         directory.make();
     });
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
@@ -110,12 +120,20 @@ void join_into(const MergeOptions& options, Console& console) {
     std::optional<io::NewFile> rows;
     output([&] { rows.emplace(options.output / rows_name); });
     io::Shard shard = io::joined_shard(shards, id);
-    shard.rows_file = write_records(shards, *rows);
+    std::optional<FlagTables> tables;
+    if (have_thumbnails(shards)) output([&] { tables.emplace(options.output, shard.asked()); });
+    shard.rows_file = write_records(shards, *rows, tables ? &*tables : nullptr);
+    std::string thumbnails;
+    if (tables)
+        thumbnails = io::thumbnails_json(
+            kept_thumbnails(shards, gallery_paths(tables->flags(thresholds_of(shards.files.front().shard)), true)));
     output([&] {
         directory.remove(io::shard_file_name(id));  // before the rows change: what is there then is none
         directory.remove(values_name);
+        directory.remove(thumbnails_name);
         directory.commit();
         directory.stage(rows_name, std::move(*rows));
+        if (!thumbnails.empty()) directory.stage(thumbnails_name, thumbnails);
         directory.commit();
         const auto names = io::write_shard(options.output, shard, [&](const fs::path& path, const io::Pieces& pieces) {
             directory.stage(path.lexically_relative(options.output).string(), pieces);
@@ -136,12 +154,6 @@ std::uint64_t total(const io::ShardSet& shards, ColumnFile table) {
     return sum;
 }
 
-/// Thresholds of flags in the run that the shards are of. Throws IoError.
-FlagThresholds thresholds_of(const io::Shard& shard) {
-    const auto policy = shard.options.find(thresholds_option);
-    return policy == shard.options.end() ? FlagThresholds() : io::parse_policy(policy->second, policy->first).flags;
-}
-
 /// Returns how many inputs had failed.
 std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     OutputDirectory directory(options.output, options.force, console);
@@ -157,27 +169,36 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
                                                    io::FrequencyFile::temporary(options.output));
     const io::Shard& first = shards.files.front().shard;
-    std::map<ColumnFile, RowsFile> files;
-    for (const TableTraits& traits : input_tables())
-        files.try_emplace(traits.table, options.output, traits, first.asked());
-    io::merge_rows(shards, [&](const io::ShardRow& row) { files.at(row.table).add(row.row); });
-    for (auto& [table, file] : files) file.flush();
+    std::map<ColumnFile, TableFile> files;
+    output([&] {
+        for (const TableTraits& traits : input_tables())
+            files.try_emplace(traits.table, options.output, traits, first.asked());
+    });
+    io::merge_rows(shards, [&](const io::ShardRow& row) { output([&] { files.at(row.table).add(row.row); }); });
+    output([&] {
+        for (auto& [table, file] : files) file.flush();
+    });
     const std::uint64_t failed = total(shards, ColumnFile::errors), rows = total(shards, ColumnFile::stats);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
     if (counts_are_kept(first)) output([&] { directory.reserve(kept_counts_names()); });
     std::optional<FlagFinder> flags;
-    std::string flagged;
+    std::string flagged, thumbnails;
     if (rows > 0 && first.rows.count(ColumnFile::quality) != 0) {
         const auto table = [&](ColumnFile of) { return [&file = files.at(of)] { return file.read(); }; };
         output([&] { directory.reserve({flags_name}); });
         flags.emplace(ImageTables{table(ColumnFile::stats), table(ColumnFile::quality)}, thresholds_of(first));
+        if (have_thumbnails(shards)) {
+            output([&] { directory.reserve({io::thumbnails_file_name}); });
+            thumbnails = io::thumbnails_json(kept_thumbnails(shards, gallery_paths(*flags, false)));
+        }
     }
     output([&] {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
         stale.insert(traits_of(ColumnFile::groups).file_name());
         stale.insert(flags_name);
+        stale.insert(io::thumbnails_file_name);
         for (std::string& name : kept_counts_names()) stale.insert(std::move(name));
         if (flags) {
             stale.erase(flags_name);
@@ -185,6 +206,11 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
             FlagSummary summary;
             directory.stage(flags_name, flags_csv(*flags, summary));
             flagged = summary.text(*flags);
+        }
+        if (!thumbnails.empty()) {
+            stale.erase(io::thumbnails_file_name);
+            written.push_back(io::thumbnails_file_name);
+            directory.stage(io::thumbnails_file_name, thumbnails);
         }
         if (is_set && rows > 0)
             io::write_dataset(

@@ -23,9 +23,12 @@
 #include "gpuhist/flags.hpp"
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "run/gallery.hpp"
 #include "run/image_flags.hpp"
+#include "run/largest.hpp"
 #include "run/thumbnails.hpp"
 
 namespace gpuhist::app {
@@ -35,14 +38,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t most_rows = 50'000;  // of images, above which some are left out
-constexpr std::size_t worst_per_flag = 12, worst_per_end = 50, groups_shown = 12, copies_shown = 4, classes_shown = 48,
-                      errors_shown = 8, bins_of_measure = 40, sample_size = 20'000;
+constexpr std::size_t worst_per_end = 50, classes_shown = 48, errors_shown = 8, bins_of_measure = 40,
+                      sample_size = 20'000;
 constexpr double most_spreads = 8;                // distances of the quartiles, beyond which values are only counted
 constexpr std::size_t picture_bytes = 2'000'000;  // of all pictures, before base64
-
-bool is_duplicate(Flag flag) {
-    return flag == Flag::duplicate || flag == Flag::near_duplicate;
-}
 
 /// Rows of flags.csv, image by image.
 class FlagRows {
@@ -146,24 +145,6 @@ struct Measure {
         ++page.counts[bin];
         page.flagged[bin] += flagged;
     }
-};
-
-/// A few values, the largest first.
-template <class Value>
-class Largest {
-  public:
-    explicit Largest(std::size_t most) : most_(most) {}
-    void add(double key, const Value& value) {
-        if (all_.size() == most_ && !(key > all_.back().first)) return;
-        const auto before = [](double k, const std::pair<double, Value>& other) { return k > other.first; };
-        all_.insert(std::upper_bound(all_.begin(), all_.end(), key, before), {key, value});
-        if (all_.size() > most_) all_.pop_back();
-    }
-    const std::vector<std::pair<double, Value>>& all() const { return all_; }
-
-  private:
-    std::size_t most_;
-    std::vector<std::pair<double, Value>> all_;
 };
 
 /// Objects of dataset.json, each on a line of its own.
@@ -350,7 +331,6 @@ class PageReader {
 
     /// First pass: sums over all images, and the worst images.
     void read_images() {
-        worst_.assign(flag_count, Largest<Worst>(worst_per_flag));
         ends_.assign(2 * measures_.size(), Largest<std::uint64_t>(worst_per_end));
         std::optional<HashColumns> columns;
         each_image([&](std::uint64_t index, const MeasuredImages& image, const std::vector<FlagRows::Row>& flags) {
@@ -365,10 +345,11 @@ class PageReader {
                 ++flag_images_[place];
                 if (row.threshold) thresholds_[place] = row.threshold;
                 ImageFlag flag;
+                flag.image = index;
                 flag.flag = row.flag;
                 flag.value = row.value;
                 flag.threshold = row.threshold;
-                if (!is_duplicate(row.flag)) worst_[place].add(excess(flag), {index, row.value});
+                gallery_.add(flag);
             }
             for (std::size_t i = 0; i < measures_.size(); ++i)
                 if (const auto value = measures_[i].of(image)) {
@@ -388,23 +369,20 @@ class PageReader {
     void find_duplicates() {
         if (!with_flags_ || hashes_.pixels.empty()) return;
         const auto distance = thresholds_[static_cast<std::size_t>(Flag::near_duplicate)];
-        first_ = group_duplicates(hashes_.pixels, distance ? hashes_.similar : std::vector<std::uint64_t>(),
-                                  static_cast<int>(distance.value_or(0)));
+        const std::vector<std::uint32_t> first =
+            group_duplicates(hashes_.pixels, distance ? hashes_.similar : std::vector<std::uint64_t>(),
+                             static_cast<int>(distance.value_or(0)));
         io::PageDuplicates& found = page_.duplicates.emplace();
         std::set<std::uint32_t> groups;
-        for (std::uint32_t i = 0; i < first_.size(); ++i) {
-            if (first_[i] == i) continue;
+        for (std::uint32_t i = 0; i < first.size(); ++i) {
+            if (first[i] == i) continue;
             ++found.copies;
-            found.equal += hashes_.pixels[i] == hashes_.pixels[first_[i]];
-            groups.insert(first_[i]);
-            if (members_.size() < groups_shown || members_.count(first_[i]) != 0) members_[first_[i]].push_back(i);
+            found.equal += hashes_.pixels[i] == hashes_.pixels[first[i]];
+            groups.insert(first[i]);
+            ++sizes_[first[i]];
         }
         found.groups = groups.size();
-        // Groups whose copies differ at least come last: their copies are seen at once anyway.
-        for (const auto& [first, others] : members_) {
-            wanted_paths_[first];
-            for (std::size_t i = 0; i < std::min(others.size(), copies_shown - 1); ++i) wanted_paths_[others[i]];
-        }
+        gallery_.add_groups(first);
     }
 
     /// Which images have a row, where all are too many.
@@ -419,8 +397,7 @@ class PageReader {
 
     /// Second pass: distributions, and rows.
     void read_again() {
-        for (const Largest<Worst>& worst : worst_)
-            for (const auto& [key, one] : worst.all()) wanted_paths_[one.index];
+        for (const std::uint64_t image : gallery_.images()) wanted_paths_[image];
         const auto chosen = chosen_rows();
         page_.images.all = images_;
         page_.images.numbers = {"width", "height"};
@@ -469,25 +446,25 @@ class PageReader {
             flag.definition = definition_of(traits);
             flag.images = flag_images_[place];
             flag.rule = rule_of(traits);
-            for (const auto& [key, worst] : worst_[place].all()) {
+            for (const Gallery::Worst& worst : gallery_.worst(traits.flag)) {
                 io::PagePicture& picture = flag.worst.emplace_back();
-                picture.path = wanted_paths_[worst.index];
+                picture.path = wanted_paths_[worst.image];
                 if (traits.has_threshold()) picture.caption = io::formatted("%.4g", worst.value);
             }
         }
         if (page_.duplicates)
-            for (const auto& [first, others] : members_) {
-                io::PageCopies& copies = page_.duplicates->shown.emplace_back();
-                copies.images = others.size() + 1;
-                io::PagePicture& kept = copies.shown.emplace_back();
+            for (const auto& [first, copies] : gallery_.groups()) {
+                io::PageCopies& group = page_.duplicates->shown.emplace_back();
+                group.images = sizes_[first] + 1;
+                io::PagePicture& kept = group.shown.emplace_back();
                 kept.path = wanted_paths_[first];
                 kept.caption = "kept";
-                for (std::size_t i = 0; i < std::min(others.size(), copies_shown - 1); ++i) {
-                    io::PagePicture& copy = copies.shown.emplace_back();
-                    copy.path = wanted_paths_[others[i]];
-                    copy.caption = hashes_.pixels[others[i]] == hashes_.pixels[first]
+                for (const std::uint32_t image : copies) {
+                    io::PagePicture& copy = group.shown.emplace_back();
+                    copy.path = wanted_paths_[image];
+                    copy.caption = hashes_.pixels[image] == hashes_.pixels[first]
                                        ? "equal pixels"
-                                       : "distance " + std::to_string(hash_distance(hashes_.similar[others[i]],
+                                       : "distance " + std::to_string(hash_distance(hashes_.similar[image],
                                                                                     hashes_.similar[first]));
                 }
             }
@@ -497,14 +474,12 @@ class PageReader {
         if (page_.duplicates)
             for (io::PageCopies& copies : page_.duplicates->shown)
                 for (io::PagePicture& picture : copies.shown) pictures.push_back(&picture);
-        std::map<std::string, std::size_t> places;
-        std::vector<std::string> paths;
-        for (const io::PagePicture* picture : pictures)
-            if (places.emplace(picture->path, paths.size()).second) paths.push_back(picture->path);
-        const std::vector<Thumbnail> thumbnails = make_thumbnails(paths);
+        std::map<std::string, io::Thumbnail> thumbnails;
+        for (const io::PagePicture* picture : pictures) thumbnails[picture->path];
+        find_thumbnails(thumbnails);
         std::size_t bytes = 0;
         for (io::PagePicture* picture : pictures) {
-            const Thumbnail& thumbnail = thumbnails[places[picture->path]];
+            const io::Thumbnail& thumbnail = thumbnails[picture->path];
             picture->missing = thumbnail.missing;
             if (bytes + thumbnail.jpeg.size() > picture_bytes) {
                 picture->missing = "No picture: the page has no room for more.";
@@ -514,6 +489,23 @@ class PageReader {
             picture->jpeg = thumbnail.jpeg;
             picture->width = thumbnail.width;
             picture->height = thumbnail.height;
+        }
+    }
+
+    /// Finds thumbnails by the paths of their images: kept ones, and for the others the images are read.
+    void find_thumbnails(std::map<std::string, io::Thumbnail>& thumbnails) const {
+        if (results_.has(io::thumbnails_file_name)) {
+            const std::string path = (results_.directory() / io::thumbnails_file_name).string();
+            for (io::Thumbnail& kept : io::parse_thumbnails(io::read_text(path), path))
+                if (const auto found = thumbnails.find(kept.path); found != thumbnails.end())
+                    found->second = std::move(kept);
+        }
+        std::vector<std::string> others;
+        for (const auto& [path, thumbnail] : thumbnails)
+            if (thumbnail.jpeg.empty()) others.push_back(path);
+        for (io::Thumbnail& made : make_thumbnails(others)) {
+            io::Thumbnail& thumbnail = thumbnails[made.path];
+            thumbnail = std::move(made);
         }
     }
 
@@ -740,15 +732,10 @@ class PageReader {
     std::string common_;
     std::array<std::uint64_t, flag_count> flag_images_{};
     std::array<std::optional<double>, flag_count> thresholds_{};
-    struct Worst {
-        std::uint64_t index;
-        double value;
-    };
-    std::vector<Largest<Worst>> worst_;
+    Gallery gallery_;
     std::vector<Largest<std::uint64_t>> ends_;  ///< of each measure
     ImageHashes hashes_;
-    std::vector<std::uint32_t> first_;
-    std::map<std::uint32_t, std::vector<std::uint32_t>> members_;  ///< of some groups
+    std::unordered_map<std::uint32_t, std::uint64_t> sizes_;  ///< number of copies in each group
     std::map<std::uint64_t, std::string> wanted_paths_;
 };
 

@@ -10,6 +10,7 @@
 #include "gpuhist/hashes.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/sink.hpp"
+#include "run/largest.hpp"
 #include "run/measured_images.hpp"
 
 namespace gpuhist::app {
@@ -18,15 +19,15 @@ namespace {
 constexpr std::size_t worst_shown = 3;
 constexpr std::size_t many_bytes = std::size_t{1} << 18;
 
-bool is_duplicate(Flag flag) {
-    return flag == Flag::duplicate || flag == Flag::near_duplicate;
-}
-
 std::string short_number(double value) {
     return io::formatted("%.3g", value);
 }
 
 }  // namespace
+
+bool is_duplicate(Flag flag) {
+    return flag == Flag::duplicate || flag == Flag::near_duplicate;
+}
 
 void HashColumns::add(const io::CsvRows& quality, ImageHashes& to) const {
     const std::string_view pixels = quality.text(*pixels_), similar = quality.text(*similar_);
@@ -94,6 +95,20 @@ void FlagFinder::each(const std::function<void(const ImageFlag&)>& take) const {
     MeasuredImages images(tables_);
     const auto value_of = [&](Flag flag) { return flag_value(flag, images.numbers()); };
     for (std::uint64_t image = 0; images.next(); ++image) set_.each(image, images.path(), value_of, take);
+}
+
+std::vector<std::uint64_t> FlagFinder::smallest_and_largest(std::size_t count) const {
+    Largest<std::uint64_t> smallest(count), largest(count);
+    MeasuredImages images(tables_);
+    for (std::uint64_t image = 0; images.next(); ++image) {
+        const double size = flag_value(Flag::odd_size, images.numbers()).value_or(0);
+        smallest.add(-size, image);
+        largest.add(size, image);
+    }
+    std::vector<std::uint64_t> found;
+    for (const auto& ends : {smallest, largest})
+        for (const auto& [size, image] : ends.all()) found.push_back(image);
+    return found;
 }
 
 std::map<std::uint64_t, std::string> FlagFinder::paths_of(const std::vector<std::uint64_t>& images) const {

@@ -33,6 +33,9 @@ struct ImageFlag {
     std::optional<std::uint64_t> first{};  ///< of a duplicate: the first image of its group
 };
 
+/// Whether a flag is about other images that are alike.
+bool is_duplicate(Flag flag);
+
 /// Hashes of images, in the order of the tables.
 struct ImageHashes {
     std::vector<Hash128> pixels;
@@ -62,6 +65,7 @@ class SetFlags {
     /// Finds what is usual, and the duplicates, from the values of `odd_size` and the hashes of all images. Both may be
     /// empty: then no image bears those flags.
     void complete(std::vector<double> sizes, const ImageHashes& hashes);
+    const std::vector<std::uint32_t>& groups() const { return near_.empty() ? exact_ : near_; }
 
     /// Passes the flags of an image on, in the order of `all_flags`. `value_of` is called for flags that are switched
     /// on, but not for duplicates.
@@ -85,6 +89,11 @@ class FlagFinder {
     /// Passes the flags of all images on, in the order of the images and of `all_flags`. Throws IoError.
     void each(const std::function<void(const ImageFlag&)>& take) const;
     std::uint64_t images() const { return images_; }
+    /// The first image of the group of duplicates of each image: its own number if it has none before it. Empty if no
+    /// duplicates are looked for.
+    const std::vector<std::uint32_t>& groups() const { return set_.groups(); }
+    /// Numbers of images with few pixels, and with many: `count` of each. Throws IoError.
+    std::vector<std::uint64_t> smallest_and_largest(std::size_t count) const;
     /// Paths of images by their numbers. Throws IoError.
     std::map<std::uint64_t, std::string> paths_of(const std::vector<std::uint64_t>& images) const;
 

@@ -237,6 +237,7 @@ class InputList::Implementation {
   public:
     Implementation(const InputOptions& options, const fs::path& output, std::function<bool(const std::string&)> written)
         : walk_options_(options.walk),
+          list_root_(options.list_root),
           wanted_pages_(options.pages),
           most_page_bytes_(options.most_page_bytes),
           shard_(options.shard),
@@ -247,6 +248,7 @@ class InputList::Implementation {
             lines_.emplace(options.manifest, options.shard.lines.value());
             index_ = options.shard.lines->first;
         }
+        if (!list_root_.empty() && list_root_.back() != '/') list_root_ += '/';
         if (options.files_from)
             paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated, options.unwritten);
         PathResolver resolver;
@@ -317,9 +319,11 @@ class InputList::Implementation {
             const auto path = paths_->next();
             if (!path) return std::nullopt;
             input.path = *path;
-            input.output_name = io::name_below(*path);
+            const bool below = !list_root_.empty() && path->compare(0, list_root_.size(), list_root_) == 0;
+            const std::string rest = below ? path->substr(list_root_.size()) : *path;
+            input.output_name = io::name_below(rest);
             if (input.output_name.empty()) input.output_name = "input";
-            input.group = directory_of(*path);
+            input.group = directory_of(rest);
         } catch (const IoError& error) {
             ended_ = true;
             input.failure = error;
@@ -502,6 +506,7 @@ class InputList::Implementation {
     bool is_result(const std::string& full) const { return (written_ && written_(full)) || lists_.list(full); }
 
     io::WalkOptions walk_options_;
+    std::string list_root_;  ///< empty, or with a slash at its end
     std::optional<PageSelection> wanted_pages_;
     std::uint64_t most_page_bytes_;
     io::ShardId shard_;

@@ -79,6 +79,7 @@ struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
     bool zero_separated = false;            ///< its paths end with zero bytes, not lines; as do those that are listed
+    std::string list_root;  ///< directory that names and groups of its paths leave out, as if it had been the argument
     std::optional<std::string> manifest_path;      ///< a manifest, instead of arguments
     std::shared_ptr<const io::Manifest> manifest;  ///< that, once it is opened; `shard` then has lines of it
     io::WalkOptions walk;                          ///< through directories

@@ -55,6 +55,7 @@ struct Options : ImageRequest {
     std::string rectangles_from;        ///< a file that has others, of some images
     bool keep_counts = false;           ///< exact counts of the set and its groups are written
     bool keep_image_counts = false;     ///< and those of each image
+    bool keep_thumbnails = false;       ///< of the images that a page would show
     bool clip_rectangles = false;       ///< to the image; else one that leaves it is an error
     io::PlotRequest plots;              ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";

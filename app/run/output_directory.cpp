@@ -492,6 +492,10 @@ bool OutputDirectory::remove_working(bool (*is_such)(const std::string& name)) {
     return removed_.size() > before;
 }
 
+void OutputDirectory::stage(const std::string& name, const std::string& text) {
+    stage(name, [&](const std::function<void(const void*, std::size_t)>& take) { take(text.data(), text.size()); });
+}
+
 void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
     begin();
     io::NewFile file(at(name));

@@ -93,6 +93,7 @@ class OutputDirectory {
 
     /// Writes a file that gets its name with `commit`.
     void stage(const std::string& name, const io::Pieces& pieces);
+    void stage(const std::string& name, const std::string& text);
     void stage(const std::string& name, io::NewFile file);
     /// Tells whether a file may be staged, in a directory that is then there; says why where it may not.
     bool may_write(const std::string& name);

@@ -14,10 +14,14 @@
 #include "gpuhist/io/lut_file.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/thumbnails.hpp"
+#include "run/gallery.hpp"
 #include "run/image_files.hpp"
 #include "run/image_flags.hpp"
 #include "run/kept_counts.hpp"
 #include "run/remarks.hpp"
+#include "run/table_file.hpp"
+#include "run/thumbnails.hpp"
 #include "run/written.hpp"
 
 namespace gpuhist::app {
@@ -115,11 +119,18 @@ bool Results::keeps_counts() const {
     return stats_wanted_ && !sharded_ && options_.keep_counts;
 }
 
+/// Tells whether this run keeps thumbnails of unusual images.
+bool Results::keeps_thumbnails() const {
+    return stats_wanted_ && options_.keep_thumbnails && options_.flags_asked();
+}
+
 void Results::reserve_names() {
     std::vector<std::string> names;
     if (stats_wanted_) names = table_names();
     if (stats_wanted_ && !sharded_ && options_.flags_asked()) names.push_back(traits_of(ColumnFile::flags).file_name());
     if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
+    if (keeps_thumbnails())
+        names.push_back(sharded_ ? io::shard_thumbnails_file_name(checkpoint_.shard.id) : io::thumbnails_file_name);
     if (keeps_counts())
         for (std::string& name : kept_counts_names()) names.push_back(std::move(name));
     if (journaled_) {
@@ -605,10 +616,12 @@ void Results::finish_shard() {
     const std::string values_name = io::shard_frequency_file_name(shard.id);
     output_.remove(io::shard_file_name(shard.id));  // before the rows change: what is there then is none
     output_.remove(values_name);
+    output_.remove(io::shard_thumbnails_file_name(shard.id));
     output_.commit();
     finish_rows(rows_.front());
     output_.commit();
     shard.rows_file = rows_.front().checksums();
+    if (keeps_thumbnails() && shard.rows_of(ColumnFile::stats) > 0) stage_thumbnails_of_shard();
     std::vector<std::string> names = io::write_shard(options_.output, shard, writer());
     if (names.size() > 1) output_.keep(values_name);
     output_.commit();
@@ -629,6 +642,23 @@ void Results::write_flags() {
     output_.stage(name, flags_csv(flags, summary));
     written_.push_back(name);
     flags_ = summary.text(flags);
+    if (keeps_thumbnails()) stage_thumbnails(io::thumbnails_file_name, flags);
+}
+
+/// Makes thumbnails of the images that a page would show. They are known when all are measured, so these few are read
+/// once more.
+void Results::stage_thumbnails(const std::string& name, const FlagFinder& flags) {
+    const std::vector<std::string> paths = gallery_paths(flags, sharded_);
+    output_.stage(name, io::thumbnails_json(make_thumbnails(paths, options_.decode.array)));
+    written_.push_back(name);
+}
+
+void Results::stage_thumbnails_of_shard() {
+    const io::Shard& shard = checkpoint_.shard;
+    FlagTables tables(options_.output, shard.asked());
+    io::ShardRows rows(options_.output / io::shard_rows_file_name(shard.id), shard.rows_file, shard.asked());
+    while (rows.next()) tables.add(rows.table(), rows.row());
+    stage_thumbnails(io::shard_thumbnails_file_name(shard.id), tables.flags(options_.flags));
 }
 
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
@@ -640,6 +670,7 @@ void Results::finish_dataset() {
     if (journaled_)
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
     stale.insert(traits_of(ColumnFile::flags).file_name());
+    stale.insert(io::thumbnails_file_name);
     for (std::string& name : kept_counts_names()) stale.insert(std::move(name));
     const bool any = shard.rows_of(ColumnFile::stats) > 0;
     if (any && options_.flags_asked()) write_flags();

@@ -16,6 +16,7 @@
 #include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
 #include "run/first_pass.hpp"
+#include "run/image_flags.hpp"
 #include "run/one_table.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
@@ -93,6 +94,7 @@ class Results {
     void check_files(const Input& input) const;
     std::vector<std::string> working_names();
     bool keeps_counts() const;
+    bool keeps_thumbnails() const;
     std::vector<RowFile*> growing();
     void append(Formatted formatted);
     void add_rows(Formatted rows);
@@ -115,6 +117,8 @@ class Results {
     void finish_rows(RowFile& file);
     void finish_shard();
     void write_flags();
+    void stage_thumbnails(const std::string& name, const FlagFinder& flags);
+    void stage_thumbnails_of_shard();
     void finish_dataset();
     void print_set();
 

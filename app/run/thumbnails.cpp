@@ -26,12 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 27;
 constexpr int most_at_once = 8;
 
-io::Image read(const std::string& path) {
-    io::DecodeOptions options;
-    options.max_pixels = most_pixels;
-    options.max_pipe_bytes = 0;
-    options.on_damaged = io::OnDamaged::accept;
-    options.masks = false;
+io::Image read(const std::string& path, io::DecodeOptions options) {
     std::error_code ignored;
     const std::size_t mark = path.rfind('#');
     if (fs::exists(path, ignored) || mark == path.npos) return io::read_image(path, options);
@@ -66,13 +61,13 @@ cv::Mat in_8_bits(const cv::Mat& picture, Depth depth) {
     return copy;
 }
 
-Thumbnail thumbnail_of(const std::string& path) {
-    Thumbnail made;
+io::Thumbnail thumbnail_of(const std::string& path, const io::DecodeOptions& options) {
+    io::Thumbnail made;
     try {
-        const io::Image image = read(path);
+        const io::Image image = read(path, options);
         const bool invisible = image.alpha == io::Alpha::straight && image.pixels.channels() == 4;
         cv::Mat whole = image.pixels;
-        const Sides sides{whole.cols, whole.rows}, wanted = reduced_sides(sides, Thumbnail::side);
+        const Sides sides{whole.cols, whole.rows}, wanted = reduced_sides(sides, thumbnail_side);
         if (image.depth != Depth::u8) whole = in_8_bits(visible(whole, image.samples), image.depth);
         cv::Mat small = whole;
         if (!(wanted == sides)) {
@@ -83,7 +78,7 @@ Thumbnail thumbnail_of(const std::string& path) {
         small = visible(small, image.samples);
         for (int quality = 82; quality > 30; quality -= 12) {
             made.jpeg = io::encode_jpeg(small, quality);
-            if (made.jpeg.size() <= Thumbnail::most_bytes) break;
+            if (made.jpeg.size() <= most_thumbnail_bytes) break;
         }
         made.width = small.cols;
         made.height = small.rows;
@@ -91,16 +86,25 @@ Thumbnail thumbnail_of(const std::string& path) {
         made = {};
         made.missing = std::string("No picture: ") + error.what();
     }
+    made.path = path;
     return made;
 }
 
 }  // namespace
 
-std::vector<Thumbnail> make_thumbnails(const std::vector<std::string>& paths) {
-    std::vector<Thumbnail> all(paths.size());
+std::vector<io::Thumbnail> make_thumbnails(const std::vector<std::string>& paths,
+                                           const std::optional<io::RawArray>& array) {
+    io::DecodeOptions options;
+    options.max_pixels = most_pixels;
+    options.max_pipe_bytes = 0;
+    options.on_damaged = io::OnDamaged::accept;
+    options.masks = false;
+    options.array = array;
+    std::vector<io::Thumbnail> all(paths.size());
     tbb::task_arena arena(std::min(most_at_once, available_threads()));
     arena.execute([&] {
-        tbb::parallel_for(std::size_t{0}, paths.size(), [&](std::size_t i) { all[i] = thumbnail_of(paths[i]); });
+        tbb::parallel_for(std::size_t{0}, paths.size(),
+                          [&](std::size_t i) { all[i] = thumbnail_of(paths[i], options); });
     });
     return all;
 }

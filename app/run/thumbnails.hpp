@@ -1,24 +1,23 @@
-/// Thumbnails of images, for pages.
+/// Making of thumbnails.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/thumbnails.hpp"
+
 namespace gpuhist::app {
 
-/// Small picture of an image, or the reason why there is none.
-struct Thumbnail {
-    static constexpr int side = 192;                   ///< longest side, in pixels
-    static constexpr std::size_t most_bytes = 20'000;  ///< of its JPEG
-    std::vector<unsigned char> jpeg;
-    int width = 0, height = 0;
-    std::string missing;
-};
+inline constexpr int thumbnail_side = 192;                   ///< longest side, in pixels
+inline constexpr std::size_t most_thumbnail_bytes = 20'000;  ///< of its JPEG
 
 /// Makes thumbnails of images, which are files, or pages FILE#N. Each is decoded again, on the CPU, whatever engine
-/// measured it; several at a time. Colors are shown without alpha, and of other samples the first. 8-bit samples are
-/// shown as they are; others are stretched from their lowest to their highest value.
-std::vector<Thumbnail> make_thumbnails(const std::vector<std::string>& paths);
+/// measured it; several at a time. `array` is the layout of raw samples. Colors are shown without alpha, and of
+/// other samples the first. 8-bit samples are shown as they are; others are stretched from their lowest to their
+/// highest value.
+std::vector<io::Thumbnail> make_thumbnails(const std::vector<std::string>& paths,
+                                           const std::optional<io::RawArray>& array = {});
 
 }  // namespace gpuhist::app

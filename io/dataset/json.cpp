@@ -1,6 +1,7 @@
 #include "dataset/json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -28,15 +29,19 @@ bool is_utf8(std::string_view bytes) {
     }
 }
 
+namespace {
+constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+}
+
 std::string base64(std::string_view bytes) {
-    constexpr const char* alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text;
     text.reserve((bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         unsigned group = 0;
         for (std::size_t j = i; j < i + 3; ++j)
             group = group << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
-        for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? alphabet[group >> (18 - 6 * j) & 63] : '=';
+        for (std::size_t j = 0; j < 4; ++j)
+            text += i + j <= bytes.size() ? base64_digits[group >> (18 - 6 * j) & 63] : '=';
     }
     return text;
 }
@@ -138,6 +143,33 @@ std::string JsonReader::bytes() const {
         bytes += static_cast<char>(byte);
     }
     if (is_utf8(bytes)) refuse("bytes that are UTF-8 are written as a string");
+    return bytes;
+}
+
+std::vector<std::byte> JsonReader::base64(bool padded) const {
+    static const std::array<std::int8_t, 256> values = [] {
+        std::array<std::int8_t, 256> table;
+        table.fill(-1);
+        for (std::size_t i = 0; i < base64_digits.size(); ++i)
+            table[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::int8_t>(i);
+        return table;
+    }();
+    std::string_view digits = text();
+    if (padded && digits.size() % 4 != 0) refuse("expected Base64");
+    for (int i = 0; padded && i < 2 && !digits.empty() && digits.back() == '='; ++i) digits.remove_suffix(1);
+    std::vector<std::byte> bytes;
+    bytes.reserve(digits.size() * 3 / 4);
+    std::uint32_t bits = 0;
+    int have = 0;
+    for (const char digit : digits) {
+        const int number = values[static_cast<unsigned char>(digit)];
+        if (number < 0) refuse("expected Base64");
+        bits = bits << 6 | static_cast<std::uint32_t>(number);
+        if ((have += 6) < 8) continue;
+        have -= 8;
+        bytes.push_back(static_cast<std::byte>(bits >> have));
+    }
+    if (have == 6 || (bits & ((1U << have) - 1)) != 0) refuse("expected Base64");  // bits left over
     return bytes;
 }
 

@@ -1,12 +1,14 @@
 // JSON of the files that runs leave for each other: numbers and bytes in it, and its strict reading.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpuhist/statistics.hpp"
 
@@ -58,6 +60,8 @@ class JsonReader {
     bool truth() const;
     const std::string& text() const;
     std::string bytes() const;  ///< as `byte_string` writes them
+    /// Bytes as `base64` writes them, with the padding or, if not `padded`, without.
+    std::vector<std::byte> base64(bool padded = true) const;
 
     /// One of the words' numbers, counted from 0.
     std::size_t one_of(std::initializer_list<const char*> words) const;

@@ -90,52 +90,18 @@ std::array<std::uint64_t, words> read_hexadecimal(const JsonReader& value) {
     return number;
 }
 
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// Base64 without padding.
-std::string base64(const std::byte* bytes, std::size_t n) {
-    std::string text;
-    text.reserve((n * 4 + 2) / 3);
-    std::uint32_t bits = 0;
-    int have = 0;  // of `bits`, not yet written
-    for (std::size_t i = 0; i < n; ++i) {
-        bits = bits << 8 | std::to_integer<std::uint32_t>(bytes[i]);
-        for (have += 8; have >= 6; have -= 6) text += digits[bits >> (have - 6) & 63];
-    }
-    if (have > 0) text += digits[bits << (6 - have) & 63];
+std::string unpadded(const std::byte* bytes, std::size_t n) {
+    std::string text = base64({reinterpret_cast<const char*>(bytes), n});
+    text.resize(text.find_last_not_of('=') + 1);
     return text;
-}
-
-std::vector<std::byte> read_base64(const JsonReader& value) {
-    static const std::array<std::int8_t, 256> values = [] {
-        std::array<std::int8_t, 256> table;
-        table.fill(-1);
-        for (std::size_t i = 0; i < digits.size(); ++i)
-            table[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
-        return table;
-    }();
-    const std::string& text = value.text();
-    std::vector<std::byte> bytes;
-    bytes.reserve(text.size() * 3 / 4);
-    std::uint32_t bits = 0;
-    int have = 0;
-    for (const char digit : text) {
-        const int number = values[static_cast<unsigned char>(digit)];
-        if (number < 0) value.refuse("expected Base64");
-        bits = bits << 6 | static_cast<std::uint32_t>(number);
-        if ((have += 6) < 8) continue;
-        have -= 8;
-        bytes.push_back(static_cast<std::byte>(bits >> have));
-    }
-    if (have == 6 || (bits & ((1U << have) - 1)) != 0) value.refuse("expected Base64");  // bits left over
-    return bytes;
 }
 
 Json values_value(const FrequencyTable& values, const FrequencyFile* file) {
     Json runs = Json::array();
     for (const FrequencyRun& run : values.runs())
         if (const std::byte* data = run.data())
-            runs.push_back(base64(data, run.bytes()));
+            runs.push_back(unpadded(data, run.bytes()));
         else
             runs.push_back(place_value(run.place(), run.bytes(), file));
     return Json{{"minus_infinite", whole_number(values.minus_infinite)},
@@ -147,7 +113,7 @@ Json values_value(const FrequencyTable& values, const FrequencyFile* file) {
 
 FrequencyRun read_run(const JsonReader& value, Depth depth, const FrequencyFiles& files, ReadLimits& limits) {
     try {
-        if (value.is_text()) return FrequencyRun(read_base64(value), depth);
+        if (value.is_text()) return FrequencyRun(value.base64(false), depth);
         if (files.known) {
             const auto known = files.known->find(value[std::size_t{0}].whole());
             if (known != files.known->end()) {

@@ -185,6 +185,7 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                          "die-with-parent",
                          "keep-counts",
                          "keep-image-counts",
+                         "keep-thumbnails",
                          "split-pages"};
     const Words inputs_themselves{"files-from", "manifest"}, made_before{"lut-in"};
     const std::vector<std::pair<std::string, Words>> values{{"include", {"*.png", "*.tif"}},

@@ -253,6 +253,66 @@ TEST_F(ReportCommand, MergedShardsGiveTheSamePage) {
     EXPECT_EQ(page(), whole);
 }
 
+TEST_F(ReportCommand, KeptThumbnailsServeWhereTheImagesAreNot) {
+    make_set();
+    const Outcome done = run({"set", "--quality", "--keep-thumbnails", "-o", "results"});
+    EXPECT_TRUE(contains(done.out, "thumbnails.json")) << done.out;
+    fs::rename(at("set"), at("elsewhere"));
+    ASSERT_EQ(report().code, all_done);
+    const std::string kept = page();
+    EXPECT_GE(count_of(kept, "src=\"data:"), 4U);
+    EXPECT_FALSE(contains(kept, "No picture: "));
+    fs::rename(at("elsewhere"), at("set"));
+    const std::string thumbnails = read_text(at("results/thumbnails.json"));
+    fs::remove(at("results/thumbnails.json"));
+    ASSERT_EQ(report().code, all_done);
+    EXPECT_EQ(page(), kept);  // as the images themselves look
+    // Of a run that keeps none, none are left.
+    write_text(at("results/thumbnails.json"), thumbnails);
+    run({"set", "-q", "--quality", "-o", "results"});
+    EXPECT_FALSE(fs::exists(at("results/thumbnails.json")));
+    std::string broken = thumbnails;
+    broken[broken.size() / 2] = broken[broken.size() / 2] == 'A' ? 'B' : 'A';
+    write_text(at("results/thumbnails.json"), broken);
+    const Outcome refused = report();
+    EXPECT_EQ(refused.code, data_refused);
+    EXPECT_TRUE(contains(refused.err, "results/thumbnails.json: ")) << refused.err;
+    EXPECT_EQ(run({"set", "--keep-thumbnails", "-o", "other"}).code, usage_error);
+    EXPECT_EQ(run({"set", "--quality", "--keep-thumbnails", "--write", "none", "-o", "other"}).code, usage_error);
+}
+
+TEST_F(ReportCommand, PartsKeepThumbnailsOfTheWholeSet) {
+    for (int i = 0; i < 40; ++i) {  // other sizes and brightness, the least usual ones all in one part
+        const int side = i % 4 == 0 ? 30 + i : 40;
+        save("set/" + std::to_string(10 + i) + ".png",
+             noise(side, 50, static_cast<std::uint64_t>(i)) / (2 + i % 7 * 6));
+    }
+    run({"set", "-q", "--quality", "--keep-thumbnails", "-o", "results"});
+    ASSERT_EQ(report().code, all_done);
+    const std::string whole = page();
+    EXPECT_GE(count_of(whole, "src=\"data:"), 12U);
+    for (const char* shard : {"1/4", "2/4", "3/4", "4/4"})
+        run({"set", "-q", "--quality", "--keep-thumbnails", "-o", "parts", "--shard", shard});
+    ASSERT_EQ(run({"manifest", "set", "-q", "-o", "set.manifest"}).code, all_done);
+    for (const char* shard : {"1/4", "2/4", "3/4", "4/4"})
+        run({"--manifest", "set.manifest", "-q", "--quality", "--keep-thumbnails", "-o", "lines", "--shard", shard});
+    for (const char* half : {"1/2", "2/2"})
+        ASSERT_EQ(run({"merge", "lines", "-q", "--shard", half, "-o", "halves"}).code, all_done);
+    fs::remove_all(at("set"));
+    for (const char* parts : {"parts", "lines", "halves"}) {
+        fs::remove_all(at("results"));
+        ASSERT_EQ(run({"merge", parts, "-q", "-o", "results"}).code, all_done);
+        ASSERT_EQ(report().code, all_done);
+        EXPECT_EQ(page(), whole) << parts;
+    }
+    // Of a part that keeps none, none are left.
+    save("set/10.png", noise(30, 50, 1));
+    run({"set", "-q", "--quality", "--keep-thumbnails", "-o", "part", "--shard", "1/1"});
+    EXPECT_TRUE(fs::exists(at("part/part-1-of-1.thumbnails.json")));
+    run({"set", "-q", "--quality", "-o", "part", "--shard", "1/1"});
+    EXPECT_FALSE(fs::exists(at("part/part-1-of-1.thumbnails.json")));
+}
+
 /// Results with many images, made from the rows of one.
 void multiply(const fs::path& from, const fs::path& to, int images, const std::string& end, int flagged_every) {
     fs::create_directories(to);

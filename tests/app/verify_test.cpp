@@ -1,6 +1,8 @@
 // Results that are measured again, and what does not hold any more.
 //
 // Environment: GPUHIST_PROGRAM, the program.
+#include <sstream>
+
 #include "support/directory.hpp"
 
 namespace {
@@ -17,6 +19,21 @@ class VerifyCommand : public Directory {
     Outcome verify(Names more = {}) const {
         more.insert(more.begin(), {"verify", "results"});
         return run(more);
+    }
+    /// Replaces the field of a column in the last row of a table. No field of that row has a comma in it.
+    void change(const std::string& table, const std::string& column, const std::string& value) const {
+        const std::string text = read_text(at(table));
+        const std::size_t start = text.rfind('\n', text.size() - 2) + 1;
+        std::istringstream header(text.substr(0, text.find('\n'))), row(text.substr(start, text.size() - 1 - start));
+        std::string changed, name, field;
+        bool found = false;
+        while (std::getline(header, name, ',')) {
+            if (!std::getline(row, field, ',')) field.clear();
+            found = found || name == column;
+            changed += ',' + (name == column ? value : field);
+        }
+        ASSERT_TRUE(found) << column;
+        write_text(at(table), text.substr(0, start) + changed.substr(1) + '\n');
     }
 };
 
@@ -64,6 +81,64 @@ TEST_F(VerifyCommand, ChangedRowsAreFound) {
     rows[place + 1] = '6';
     write_text(at("results/stats.csv"), rows);
     EXPECT_EQ(verify().out, "changed  set/2.png  gray: min is 7, was 6\nverified  2 images: 1 image does not hold\n");
+}
+
+TEST_F(VerifyCommand, QualityIsVerified) {
+    for (int i = 1; i <= 4; ++i) {
+        cv::Mat image(40, 60, CV_8UC1);
+        cv::RNG(static_cast<std::uint64_t>(i)).fill(image, cv::RNG::UNIFORM, 0, 256);
+        save("set/" + std::to_string(i) + ".png", image);
+    }
+    measure("set", {"--quality", "--quality-scale", "32"});
+    EXPECT_TRUE(contains(verify({"--quality-scale", "32"}).out, ": all rows hold\n")) << verify().out;
+    EXPECT_TRUE(contains(verify().out, "  quality.csv: sharpness_laplacian is ")) << verify().out;
+    measure("set", {"--quality"});
+    EXPECT_EQ(verify().code, all_done) << verify().out;
+    change("results/dataset.quality.csv", "measure_mean", "77");
+    EXPECT_TRUE(contains(verify().out, ": measure_mean is ") && contains(verify().out, ", was 77\n")) << verify().out;
+    change("results/quality.csv", "noise", "77");
+    const Outcome done = verify();
+    EXPECT_EQ(done.code, policy_broken);
+    EXPECT_TRUE(contains(done.out, "  quality.csv: noise is ") && contains(done.out, ", was 77\n")) << done.out;
+}
+
+TEST_F(VerifyCommand, RegionsAreVerifiedByTheirOptions) {
+    cv::Mat labels(20, 30, CV_8UC1, cv::Scalar(0));
+    for (int i = 1; i <= 3; ++i) {
+        cv::Mat image(20, 30, CV_8UC1);
+        cv::RNG(static_cast<std::uint64_t>(i)).fill(image, cv::RNG::UNIFORM, 0, 256);
+        save("set/" + std::to_string(i) + ".png", image);
+        save("labels/" + std::to_string(i) + ".png", labels);  // the first has no regions
+        labels(cv::Rect(2, 3, 5 * i, 4)).setTo(i);
+    }
+    const Names options{"--labels", "labels", "--group-by", "region"};
+    measure("set", options);
+    EXPECT_EQ(verify(options).out, "verified  3 images: all rows hold\n");
+    EXPECT_EQ(verify().out, "verified  3 images: all rows hold\nnot verified  regions.csv, groups in dataset.csv\n");
+    const std::string dataset = read_text(at("results/dataset.csv"));
+    change("results/dataset.csv", "min", "255");
+    EXPECT_TRUE(contains(verify(options).out, "changed  dataset.csv  2 u8 gray: min is ")) << verify(options).out;
+    write_text(at("results/dataset.csv"), dataset);
+    change("results/regions.csv", "mean", "7");
+    const Outcome done = verify(options);
+    EXPECT_EQ(done.code, policy_broken);
+    EXPECT_TRUE(contains(done.out, "changed  set/3.png  regions.csv: 2 gray: mean is ")) << done.out;
+    EXPECT_TRUE(contains(done.out, ", was 7\n")) << done.out;
+    fs::remove_all(at("results"));
+    measure("set", {"--labels", "labels", "--keep-counts"});
+    EXPECT_TRUE(contains(verify().err, "give verify the same --labels")) << verify().err;
+}
+
+TEST_F(VerifyCommand, GroupsAreVerifiedWhenAskedFor) {
+    make_tree("set", 30);
+    measure("set", {"--group-by", "dir"});
+    EXPECT_TRUE(contains(verify().out, "not verified  groups in dataset.csv\n")) << verify().out;
+    const Outcome all = verify({"--group-by", "dir"});
+    EXPECT_EQ(all.code, all_done) << all.out;
+    EXPECT_FALSE(contains(all.out, "not verified")) << all.out;
+    change("results/dataset.csv", "mean", "7");
+    EXPECT_EQ(verify({"--group-by", "dir"}).code, policy_broken);
+    EXPECT_EQ(verify().code, all_done);
 }
 
 TEST_F(VerifyCommand, SamplesAreChosenBySeeds) {
