@@ -4,9 +4,6 @@
 #ifdef GPUHIST_AVIF
 #include <avif/avif.h>
 #endif
-#ifdef GPUHIST_FITS
-#include <fitsio.h>
-#endif
 #ifdef GPUHIST_GIF
 #include <gif_lib.h>
 #endif
@@ -69,9 +66,6 @@ std::vector<LibraryVersion> library_versions() {
 #endif
 #ifdef GPUHIST_JPEGXL
         {"libjxl", jxl_version()},
-#endif
-#ifdef GPUHIST_FITS
-        {"CFITSIO", GPUHIST_TEXT(CFITSIO_MAJOR) "." GPUHIST_TEXT(CFITSIO_MINOR) "." GPUHIST_TEXT(CFITSIO_MICRO)},
 #endif
 #ifdef GPUHIST_GIF
         {"giflib", GPUHIST_TEXT(GIFLIB_MAJOR) "." GPUHIST_TEXT(GIFLIB_MINOR) "." GPUHIST_TEXT(GIFLIB_RELEASE)},

@@ -7,7 +7,7 @@ import numpy as np
 from astropy.io import fits as astropy_fits
 from PIL import Image
 
-from kit import color, damaged, gray, gray_alpha, picture, refused, unsupported
+from kit import color, damaged, gray, gray_alpha, not_finite, picture, refused, unsupported
 
 HEIGHT, WIDTH = 23, 37
 
@@ -104,10 +104,24 @@ def fits(cases):
         cases.add(f'fits_compressed_{compression}.fits', file(primary(), compressed), unsupported('funpack'))
     cases.add('fits_int64.fits', file(primary(a.astype(np.int64) * 3)), gray((a.astype(np.int32) * 3)[..., None]))
     cases.add('fits_int64_large.fits', file(primary(a.astype(np.int64) << 20)), unsupported('32 bits'))
-    scaled = primary(a)
-    scaled.header['BSCALE'], scaled.header['BZERO'] = 0.5, 10
-    data = file(scaled)
-    cases.add('fits_scaled.fits', data, gray((a * np.float32(0.5) + np.float32(10)).astype(np.float32)[..., None]))
+    cases.add('fits_uint64.fits', file(primary((a.astype(np.int64) + 40000).astype(np.uint64) * 3)), gray(((a.astype(np.int64) + 40000) * 3).astype(np.uint32)[..., None]))
+
+    def scaled(stored, scale, zero, **more):
+        unit = primary(stored)
+        for key, value in {'BSCALE': scale, 'BZERO': zero, **more}.items():
+            unit.header[key] = value
+        return file(unit)
+
+    wide = picture(HEIGHT, WIDTH, 1, 32, 's')[..., 0]
+    single, double = (picture(HEIGHT, WIDTH, 1, bits, 'f')[..., 0] for bits in (32, 64))
+    narrow = picture(HEIGHT, WIDTH, 1, 8)[..., 0]
+    for name, stored, scale, zero, kind in (
+            ('half', a, 0.5, 10, np.float32), ('tenth', a, 0.1, -7.25, np.float32), ('falling', a, -3e-5, 1, np.float32), ('bytes', narrow, 1 / 3, 0, np.float32),
+            ('wide', wide, 0.1, 3.5, np.float64), ('wide_thousand', wide, 1000, 1, np.float64), ('single', single, 2.5, -1, np.float32),
+            ('double', double, 0.1, 1e-3, np.float64), ('whole', narrow, 2, -100, np.int16), ('whole_falling', narrow, -1, 300, np.int16), ('whole_high', narrow, 200, 100, np.uint16),
+            ('whole_shifted', a, 1, 10, np.int32), ('whole_unsigned', narrow, 16777216, 5, np.uint32)):
+        right = stored.astype(np.float64) * scale + zero
+        cases.add(f'fits_scaled_{name}.fits', scaled(stored, scale, zero), gray(right.astype(kind)[..., None]))
     b = a.copy()
     b[3, 4:9] = -99
     blank = primary(b)
@@ -116,6 +130,24 @@ def fits(cases):
     values = b[b != -99].astype(object)
     valid['rows']['gray'].update(min=int(values.min()), max=int(values.max()), mean=int(values.sum()) / values.size)
     cases.add('fits_blank.fits', file(blank), valid)
+    right = b * np.float32(0.25)
+    right[b == -99] = np.nan
+    cases.add('fits_blank_scaled.fits', scaled(b, 0.25, 0, BLANK=-99), not_finite(right[..., None]))
+    values += 32768
+    valid = gray((b.astype(np.int32) + 32768).astype(np.uint16)[..., None])
+    valid['rows']['gray'].update(min=int(values.min()), max=int(values.max()), mean=int(values.sum()) / values.size)
+    cases.add('fits_blank_unsigned.fits', scaled(b, 1, 32768, BLANK=-99), valid)
+    holes = single.copy()
+    holes[5, 6:8], holes[7, 3] = np.nan, np.inf
+    cases.add('fits_nan.fits', file(primary(holes)), not_finite(holes[..., None]))
+    words = primary(a)
+    words.header['LONGTEXT'] = 'text that is continued, ' * 20
+    words.header['HIERARCH ESO DET BSCALE'] = 2.5
+    for i in range(100):
+        words.header.add_comment(f'BSCALE  = {i}')
+        words.header.add_history(f'NAXIS1  = {i}')
+    cases.add('fits_words.fits', file(words), gray(a[..., None]))
+    cases.add('fits_row.fits', file(primary(a[0])), gray(a[:1, :, None]))
     c = picture(HEIGHT, WIDTH, 1, 32, 'f')[..., 0]
     cases.add('fits_extension.fits', file(primary(), image(a), image(c)), gray(a[..., None]), pages=[gray(a[..., None]), gray(c[..., None])])
     cube = np.stack([picture(HEIGHT, WIDTH, 1, 16, 's', seed=i)[..., 0] for i in range(4)])
@@ -124,9 +156,16 @@ def fits(cases):
     wrong = bytearray(file(primary(a), checksum=True))
     wrong[-2880 + 100] ^= 0x40
     cases.add('fits_bad_checksum.fits', bytes(wrong), damaged('checksum'))
+    hyper = np.stack([cube, cube[::-1]])
+    cases.add('fits_four_axes.fits', file(primary(hyper)), gray(hyper[0, 0][..., None]), pages=[gray(plane[..., None]) for plane in hyper.reshape(-1, *a.shape)])
     table = astropy_fits.BinTableHDU.from_columns([astropy_fits.Column('x', 'J', array=np.arange(9))])
     cases.add('fits_table.fits', file(primary(), table), unsupported('without an image'))
+    cases.add('fits_ascii_table.fits', file(primary(), astropy_fits.TableHDU.from_columns([astropy_fits.Column('x', 'I5', array=np.arange(9))])), unsupported('without an image'))
+    cases.add('fits_behind_tables.fits', file(primary(), table, image(a), table, image(c)), gray(a[..., None]), pages=[gray(a[..., None]), gray(c[..., None])])
     whole = file(primary(a))
+    cases.add('fits_not_standard.fits', whole.replace(b'SIMPLE  =                    T', b'SIMPLE  =                    F'), unsupported('SIMPLE'))
+    for name, old, new in (('bits', b'BITPIX  =                   16', b'BITPIX  =                   17'), ('sides', b'NAXIS2  =', b'NAXIS3  ='), ('scale', b'EXTEND  =                    T', b'BSCALE  =                    T')):
+        cases.add(f'fits_bad_{name}.fits', whole.replace(old, new), damaged('wrong card'))
     cases.add('fits_bad_cut.fits', whole[:2880 + 700], damaged())
     cases.add('fits_bad_cut_header.fits', whole[:300], damaged())
     cases.add('fits_bad_claims.fits', whole.replace(b'NAXIS1  =                   37', b'NAXIS1  =                30000').replace(b'NAXIS2  =                   23', b'NAXIS2  =                30000'), refused('truncated', 'damaged', 'too_large'))

@@ -1,5 +1,5 @@
-// Formats with small readers of gpuhist: QOI, TGA, .npy and raw samples, written by hand. tests/cases has files of
-// others.
+// Formats with small readers of gpuhist: QOI, TGA, .npy, FITS and raw samples, written by hand. tests/cases has files
+// of others.
 #include <opencv2/imgproc.hpp>
 
 #include "gpuhist/io/pages.hpp"
@@ -321,6 +321,232 @@ TEST(Npy, WhatIsNotReadIsNamed) {
             << dictionary;
     EXPECT_TRUE(contains(says(npy("{}", "a").substr(0, 9)), "truncated: the .npy ends inside its header"));
     EXPECT_TRUE(contains(says(npy("{}", "a", '\4')), "a .npy of the version 4 is not supported"));
+}
+
+// ------------------------------------------------------------------------------------------------------ FITS
+
+std::string card(const std::string& text) {
+    return text + std::string(80 - text.size(), ' ');
+}
+std::string blocks(std::string text, char filling) {
+    text.resize((text.size() + 2879) / 2880 * 2880, filling);
+    return text;
+}
+/// Header of cards, and data.
+std::string fits_unit(const std::vector<std::string>& cards, const std::string& data = {}, bool filled = true) {
+    std::string header;
+    for (const std::string& text : cards) header += card(text);
+    return blocks(header + card("END"), ' ') + (filled ? blocks(data, '\0') : data);
+}
+std::vector<std::string> fits_cards(int bits, const std::vector<unsigned>& sides,
+                                    const std::vector<std::string>& more = {},
+                                    const std::string& first = "SIMPLE  =                    T") {
+    std::vector<std::string> cards{first, "BITPIX  = " + std::to_string(bits),
+                                   "NAXIS   = " + std::to_string(sides.size())};
+    for (const unsigned side : sides)
+        cards.push_back("NAXIS" + std::to_string(cards.size() - 2) + "  = " + std::to_string(side));
+    cards.insert(cards.end(), more.begin(), more.end());
+    return cards;
+}
+std::string fits(int bits, const std::vector<unsigned>& sides, const std::string& data,
+                 const std::vector<std::string>& more = {}) {
+    return fits_unit(fits_cards(bits, sides, more), data);
+}
+const std::string image_extension = "XTENSION= 'IMAGE   '", table_extension = "XTENSION= 'BINTABLE'";
+
+template <class Sample>
+std::vector<Sample> values(const Image& image) {
+    return {image.pixels.begin<Sample>(), image.pixels.end<Sample>()};
+}
+
+TEST(Fits, Types) {
+    EXPECT_EQ(samples(read(fits(8, {3, 2}, "abcdef"))), bytes_of("abcdef"));
+    EXPECT_EQ(values<std::int16_t>(read(fits(16, {2, 1}, "\xFF\xFE\x01\x02"))), (std::vector<std::int16_t>{-2, 0x102}));
+    EXPECT_EQ(values<std::int32_t>(read(fits(32, {1, 1}, "\x80\0\0\1"s))), (std::vector<std::int32_t>{INT32_MIN + 1}));
+    EXPECT_EQ(values<float>(read(fits(-32, {1, 1}, "\x3F\xC0\0\0"s))), (std::vector<float>{1.5F}));
+    EXPECT_EQ(values<double>(read(fits(-64, {1, 1}, "\x3F\xF8\0\0\0\0\0\0"s))), (std::vector<double>{1.5}));
+    const std::string two = "\xFF\xFF\xFF\xFF\x80\0\0\0\0\0\0\0\x7F\xFF\xFF\xFF"s;
+    EXPECT_EQ(values<std::int32_t>(read(fits(64, {2, 1}, two))), (std::vector<std::int32_t>{INT32_MIN, INT32_MAX}));
+    EXPECT_TRUE(contains(says(fits(64, {1, 1}, "\0\0\0\0\x80\0\0\0"s)), "range of 32 bits: row 0 stores 2147483648"));
+    EXPECT_EQ(samples(read(fits(8, {3}, "abc"))), bytes_of("abc"));  // one axis is one row
+    for (const int bits : {0, 12, -16, 128})
+        EXPECT_TRUE(contains(says(fits(bits, {1, 1}, "a")), "damaged: the FITS file has a wrong card 2 in its header"));
+}
+
+TEST(Fits, ScaledIntegers) {
+    const auto of = [](int bits, const std::string& data, const std::vector<std::string>& cards) {
+        return read(fits(bits, {static_cast<unsigned>(data.size()) * 8 / static_cast<unsigned>(bits), 1}, data, cards));
+    };
+    // By BZERO alone: of the other sign.
+    EXPECT_EQ(of(8, "\0\xFF"s, {"BZERO   = -128"}).depth, Depth::s8);
+    EXPECT_EQ(values<signed char>(of(8, "\0\xFF"s, {"BZERO   = -128."})), (std::vector<signed char>{-128, 127}));
+    EXPECT_EQ(values<std::uint16_t>(of(16, "\x80\0\x7F\xFF"s, {"BZERO   =  3.2768D4 / unsigned", "BSCALE  = 1"})),
+              (std::vector<std::uint16_t>{0, 65535}));
+    const Image high = of(32, "\x80\0\0\0\x7F\xFF\xFF\xFF"s, {"BZERO   = 2147483648"});
+    EXPECT_EQ(high.depth, Depth::u32);
+    EXPECT_EQ(static_cast<std::uint32_t>(high.pixels.at<std::int32_t>(1)), UINT32_MAX);
+    const std::string bias = "BZERO   = 9223372036854775808";
+    EXPECT_EQ(of(64, "\x80\0\0\0\xFF\xFF\xFF\xFF"s, {bias}).depth, Depth::u32);
+    EXPECT_TRUE(contains(says(fits(64, {1, 1}, "\x80\0\0\1\0\0\0\0"s, {bias})), "range of 32 bits"));
+    // Whole numbers keep integers, of the smallest type for their range.
+    EXPECT_EQ(values<std::int16_t>(of(8, "\0\xFF"s, {"BSCALE  = -2", "BZERO   = +10"})),
+              (std::vector<std::int16_t>{10, -500}));
+    EXPECT_EQ(of(16, "\0\1"s, {"BZERO   = 10"}).depth, Depth::s32);
+    EXPECT_EQ(values<double>(of(32, "\x7F\xFF\xFF\xFF"s, {"BSCALE  = 1000000"})), (std::vector<double>{2147483647e6}));
+    // Others make floats, which are rounded once.
+    EXPECT_EQ(values<float>(of(16, "\0\7"s, {"BSCALE  = 0.1", "BZERO   = 0.2"})),
+              (std::vector<float>{static_cast<float>(7 * 0.1 + 0.2)}));
+    EXPECT_EQ(values<double>(of(32, "\0\0\0\7"s, {"BSCALE  = 1E-1"})), (std::vector<double>{7 * 0.1}));
+    // An undefined value is none; what is no number is damage.
+    EXPECT_EQ(of(16, "\0\7"s, {"BSCALE  =                      / none"}).depth, Depth::s16);
+    EXPECT_EQ(of(16, "\0\7"s, {"BSCALE    0.1", "COMMENT BSCALE  = 2", "HIERARCH BSCALE = 3"}).depth, Depth::s16);
+    EXPECT_EQ(of(16, "\0\7"s, {"BSCALE  = 1", "BSCALE  = 0.5"}).depth, Depth::s16);  // the first one counts
+    for (const char* wrong : {"BSCALE  = x", "BZERO   = 1.5.2", "BLANK   = T", "BZERO   = NaN", "BSCALE  = +-1"})
+        EXPECT_TRUE(contains(says(fits(16, {1, 1}, "ab", {wrong})), "has a wrong card 6 in its header at byte 0: \""))
+            << wrong;
+}
+
+TEST(Fits, MissingValues) {
+    const Image plain = read(fits(16, {2, 1}, "\0\1\xFF\xFE"s, {"BLANK   = -2"}));
+    EXPECT_EQ(plain.nodata, std::optional(-2.));
+    EXPECT_EQ(values<std::int16_t>(plain), (std::vector<std::int16_t>{1, -2}));
+    EXPECT_EQ(read(fits(16, {1, 1}, "\0\1"s, {"BLANK   = -32768", "BZERO   = 32768"})).nodata, std::optional(0.));
+    const std::vector<float> scaled =
+        values<float>(read(fits(16, {2, 1}, "\0\1\xFF\xFE"s, {"BLANK   = -2", "BSCALE  = 0.5"})));
+    EXPECT_EQ(scaled[0], 0.5F);
+    EXPECT_TRUE(std::isnan(scaled[1]));
+    EXPECT_EQ(read(fits(-32, {1, 1}, "\0\0\0\0"s, {"BLANK   = 0"})).nodata, std::nullopt);
+    const Image low = read(
+        fits(64, {1, 1}, "\x80\0\0\0\0\0\0\5"s, {"BZERO   = 9223372036854775808", "BLANK   = -9223372036854775803"}));
+    EXPECT_EQ(low.nodata, std::optional(5.));
+}
+
+TEST(Fits, PagesAreImagesAndPlanes) {
+    const std::string table =
+        fits_unit(fits_cards(8, {4, 3}, {"PCOUNT  = 5", "GCOUNT  = 1"}, table_extension), "seventeen bytes ..");
+    const std::string file = fits_unit(fits_cards(8, {})) +
+                             fits_unit(fits_cards(8, {2, 1, 2, 2}, {}, image_extension), "abcdefgh") + table +
+                             fits_unit(fits_cards(16, {1, 1}, {}, image_extension), "ij");
+    const auto pages = gpuhist::io::probe_pages(bytes_of(file), "x");
+    ASSERT_EQ(pages->pages.size(), 5U);
+    EXPECT_FALSE(pages->rest);
+    EXPECT_EQ(read(file).pages, 5U);
+    EXPECT_EQ(samples(read(file)), bytes_of("ab"));
+    const auto page = [&](const std::string& text, std::uint64_t number) {
+        DecodeOptions options;
+        options.page = number;
+        return read(text, options);
+    };
+    for (const std::uint64_t number : {1U, 2U, 3U, 4U})
+        EXPECT_EQ(samples(page(file, number)), bytes_of("abcdefgh"s.substr(2 * number - 2, 2)));
+    EXPECT_EQ(page(file, 5).pixels.at<std::int16_t>(0), 'i' * 256 + 'j');
+
+    // A file that is cut off has the planes before.
+    const std::string cut = fits_unit(fits_cards(8, {2, 1, 9}), "abcde", false);
+    EXPECT_TRUE(contains(says(cut), "truncated: the FITS file ends in the data of its header at byte 0"));
+    const auto there = gpuhist::io::probe_pages(bytes_of(cut), "x");
+    ASSERT_EQ(there->pages.size(), 3U);
+    ASSERT_TRUE(there->rest);
+    EXPECT_TRUE(contains(there->rest->what(), "truncated: the FITS file ends in the data"));
+    EXPECT_EQ(samples(page(cut, 2)), bytes_of("cd"));
+    EXPECT_THROW(page(cut, 3), IoError);
+    EXPECT_EQ(samples(read(fits_unit(fits_cards(8, {2, 2}), "abc", false), accept_damage)), (Bytes{'a', 'b', 0, 0}));
+
+    // The last block may lack what fills it; after it, anything but an extension or zeros is wrong.
+    EXPECT_EQ(samples(read(fits_unit(fits_cards(8, {2, 1}), "ab", false))), bytes_of("ab"));
+    const std::string one = fits(8, {2, 1}, "ab");
+    EXPECT_FALSE(gpuhist::io::probe_pages(bytes_of(one + std::string(5000, '\0')), "x")->rest);
+    EXPECT_TRUE(
+        contains(gpuhist::io::probe_pages(bytes_of(one + "more"), "x")->rest->what(), "nor an extension at byte 5760"));
+    EXPECT_TRUE(contains(gpuhist::io::probe_pages(bytes_of(one + card(image_extension)), "x")->rest->what(),
+                         "truncated: the FITS file ends in its header at byte 5760"));
+}
+
+TEST(Fits, WhatIsNotReadIsNamed) {
+    EXPECT_TRUE(contains(says(fits(8, {}, "")), "a FITS file without an image is not supported"));
+    EXPECT_TRUE(contains(says(fits(8, {0, 3}, "")), "a FITS file without an image is not supported"));
+    const std::string empty = fits_unit(fits_cards(8, {}));
+    EXPECT_TRUE(contains(says(empty + fits_unit(fits_cards(8, {1, 1}, {}, table_extension), "a")),
+                         "a FITS file without an image is not supported: it has an extension BINTABLE"));
+    EXPECT_TRUE(
+        contains(says(empty + fits_unit(fits_cards(8, {1, 1}, {"ZIMAGE  = T"}, table_extension), "a")), "funpack"));
+    EXPECT_TRUE(
+        contains(says(fits_unit(fits_cards(8, {0, 2}, {"GROUPS  = T", "PCOUNT  = 1", "GCOUNT  = 3"}), "abcdefghi")),
+                 "without an image is not supported: it has an extension random groups"));
+    EXPECT_TRUE(
+        contains(says(fits_unit(fits_cards(8, {1, 1}, {}, "SIMPLE  =                    F"), "a")), "SIMPLE = F"));
+}
+
+TEST(Fits, DamageIsNamed) {
+    const std::string whole = fits(8, {2, 1}, "ab");
+    EXPECT_TRUE(contains(says(whole.substr(0, 300)), "truncated: the FITS file ends in its header at byte 0"));
+    EXPECT_TRUE(contains(says(fits(8, {30000, 30000}, "ab")), "truncated: "));
+    EXPECT_TRUE(contains(says(fits(8, {4294967295, 4294967295, 4294967295}, "ab")), "more than the"));
+    for (const auto& [from, to] : {std::pair("NAXIS   "s, "NAXIZ   "s),
+                                   {"NAXIS2"s, "NAXIS3"s},
+                                   {"NAXIS1  = 2", "NAXIS1  = -"},
+                                   {"BITPIX  =", "BITPIX  -"}}) {
+        std::string changed = whole;
+        changed.replace(changed.find(from), from.size(), to);
+        EXPECT_TRUE(contains(says(changed), "damaged: the FITS file has a wrong card")) << to;
+    }
+    EXPECT_TRUE(contains(says(card("SIMPLE  =                    T") + card("END")), "wrong card 2"));
+    // A header has an end.
+    const std::string endless =
+        card("SIMPLE  = T") + card("BITPIX  = 8") + card("NAXIS   = 0") + std::string(17 << 20, ' ');
+    EXPECT_TRUE(contains(says(endless), "damaged: the FITS file has no END in its header at byte 0"));
+}
+
+TEST(Fits, Checksums) {
+    // 'a' and 'b' are the first two of four bytes.
+    const auto of = [](const std::string& sum) { return fits(8, {2, 1}, "ab", {"DATASUM = '" + sum + "'"}); };
+    EXPECT_EQ(samples(read(of("1633812480"))), bytes_of("ab"));
+    EXPECT_TRUE(
+        contains(says(of("1633812481")), "damaged: a checksum of the FITS file is wrong in its header at byte 0"));
+    EXPECT_TRUE(contains(says(of("x")), "damaged: a checksum"));
+    EXPECT_EQ(samples(read(of(""))), bytes_of("ab"));  // none is said
+    EXPECT_EQ(read(of("1"), accept_damage).damage, Damage::damaged);
+    EXPECT_TRUE(contains(says(fits(8, {2, 1}, "ab", {"CHECKSUM= '0000000000000000'"})), "damaged: a checksum"));
+}
+
+TEST(Fits, LargeFilesComeInStrips) {
+    const gpuhist::test::TemporaryDirectory temporary;
+    const cv::Mat pixels = picture(900, 700, CV_16UC1);
+    std::string data;
+    for (int y = 0; y < pixels.rows; ++y)
+        for (int x = 0; x < pixels.cols; ++x) {
+            const int stored = pixels.at<std::uint16_t>(y, x) - 32768;
+            data += {static_cast<char>(stored >> 8), static_cast<char>(stored)};
+        }
+    std::vector<std::string> cards(70'000, "COMMENT of a header that is longer than what a window keeps");
+    cards.emplace_back("BZERO   = 32768");
+    const std::string file =
+        fits(16, {700, 900}, data, cards) + fits_unit(fits_cards(16, {700, 900}, {}, image_extension), data);
+    write_file(temporary.path() / "large.fits", file);
+    const DecodeOptions whole;
+    EXPECT_TRUE(same(read_image(temporary.path() / "large.fits", whole).pixels, pixels));
+    cv::Mat strips;
+    gpuhist::io::Strips receiver;
+    receiver.strip_bytes = 100'000;
+    receiver.max_pixels = whole.max_pixels;
+    receiver.refusal = [](const gpuhist::io::StripFacts&) { return std::string(); };
+    receiver.take = [&](const Image& strip, std::uint64_t row) {
+        EXPECT_EQ(row, static_cast<std::uint64_t>(strips.rows));
+        strips.push_back(strip.pixels);
+    };
+    DecodeOptions options;
+    options.strips = &receiver;
+    std::uint64_t held = 0;
+    options.admit = [&](std::uint64_t bytes, std::uint64_t) { held = bytes; };
+    const Image image = read_image(temporary.path() / "large.fits", options);
+    EXPECT_TRUE(image.pixels.empty());
+    EXPECT_EQ(image.pages, 2U);
+    EXPECT_TRUE(same(strips, pixels));
+    EXPECT_LE(held, std::uint64_t{5} << 20);
+    strips = cv::Mat();
+    options.page = 2;
+    read_image(temporary.path() / "large.fits", options);
+    EXPECT_EQ(strips.at<std::int16_t>(3, 4), pixels.at<std::uint16_t>(3, 4) - 32768);
 }
 
 // ----------------------------------------------------------------------------------------------- raw samples

@@ -82,8 +82,8 @@ struct DecodeOptions {
     std::shared_ptr<const FilePages> pages;  ///< pages of the same file, from `probe_pages`; null: they are searched
     std::uint64_t most_page_bytes = std::uint64_t{1} << 30;  ///< limit of the memory for their list
     /// Receiver of larger images from files whose samples can be decoded in rows: TIFF unless it is compressed as a
-    /// single strip, PNG without interlacing, baseline JPEG, binary netpbm. The returned image then has no pixels.
-    /// Null: all images come whole.
+    /// single strip, PNG without interlacing, baseline JPEG, binary netpbm, FITS, .npy in C order. The returned image
+    /// then has no pixels. Null: all images come whole.
     const Strips* strips = nullptr;
     /// Layout of the samples, if files have no format but hold raw samples, from the offset to their end. Such a file
     /// has one page.
@@ -124,8 +124,8 @@ Image decode_image(const std::vector<unsigned char>& bytes, const std::string& n
 
 /// Reads an image from a file, as `decode_image`. The file is a regular file, or a named pipe if pipes are allowed and
 /// no page is asked for. Opening it never blocks. If its first bytes belong to no format or claim too many pixels, the
-/// rest is not read. Of a TIFF, PNG, JPEG or netpbm file that is not small, only the needed parts are in memory. Throws
-/// IoError as `read_bytes` too.
+/// rest is not read. Of a TIFF, PNG, JPEG, netpbm, FITS or .npy file that is not small, only the needed parts are in
+/// memory. Throws IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
 
 /// Reads an image by `cv::imread(IMREAD_UNCHANGED)`, in place of gpuhist's own decoders. The library gpuhist-opencv is
