@@ -12,6 +12,7 @@
 
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
+#include "decode/quiet.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -30,10 +31,11 @@ bool matches(const Bytes& file) {
 
 #ifdef GPUHIST_AVIF
 
-/// Decoder of a file whose header is read.
+/// Decoder of a file whose header is read. It has no threads of its own, whose messages would pass.
 class Decoder {
   public:
     explicit Decoder(const Bytes& file) : decoder_(avifDecoderCreate()) {
+        const Quiet quiet;
         if (!decoder_) {
             result_ = AVIF_RESULT_OUT_OF_MEMORY;
             return;
@@ -56,13 +58,17 @@ class Decoder {
     const avifImage& image() const { return *decoder_->image; }
     std::uint64_t frames() const { return static_cast<std::uint64_t>(std::max(decoder_->imageCount, 0)); }
     bool next() {
+        const Quiet quiet;
         result_ = avifDecoderNextImage(decoder_.get());
         return ok();
     }
 
   private:
     struct Destroy {
-        void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
+        void operator()(avifDecoder* decoder) const {
+            const Quiet quiet;
+            avifDecoderDestroy(decoder);
+        }
     };
     std::unique_ptr<avifDecoder, Destroy> decoder_;
     avifResult result_ = AVIF_RESULT_OK;

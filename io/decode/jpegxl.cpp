@@ -3,19 +3,15 @@
 #include <jxl/decode.h>
 #endif
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <memory>
-#include <mutex>
-#include <utility>
 #include <vector>
 
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
+#include "decode/quiet.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -28,45 +24,6 @@ bool matches(const Bytes& file) {
 }
 
 #ifdef GPUHIST_JPEGXL
-
-/// Keeps libjxl from printing, while it is there. Some builds of libjxl, such as that of Debian 12, print their
-/// failures to `stderr`. What other threads print meanwhile passes.
-class Quiet {
-  public:
-    Quiet() {
-        const std::lock_guard lock(mutex);
-        ++inside;
-#ifdef __GLIBC__
-        static FILE* const filter = [] {
-            cookie_io_functions_t functions{};
-            functions.write = write;
-            FILE* file = fopencookie(nullptr, "w", functions);
-            if (file) setvbuf(file, nullptr, _IONBF, 0);
-            return file;
-        }();
-        if (filter && count++ == 0) printed = std::exchange(stderr, filter);
-#endif
-    }
-    ~Quiet() {
-        const std::lock_guard lock(mutex);
-        --inside;
-#ifdef __GLIBC__
-        if (count > 0 && --count == 0) stderr = printed;
-#endif
-    }
-    Quiet(const Quiet&) = delete;
-    Quiet& operator=(const Quiet&) = delete;
-
-  private:
-    static ssize_t write(void*, const char* text, std::size_t bytes) {
-        return inside > 0 ? static_cast<ssize_t>(bytes) : ::write(STDERR_FILENO, text, bytes);
-    }
-
-    static inline std::mutex mutex;
-    static inline thread_local int inside = 0;  ///< calls of libjxl on this thread
-    static inline int count = 0;                ///< on all threads
-    static inline FILE* printed = nullptr;
-};
 
 /// Decoder on its way through a file.
 class Decoder {

@@ -53,6 +53,11 @@ def avif(cases):
     whole = imagecodecs.avif_encode(picture(90, 110, 3), level=90)
     cases.add('avif_bad_cut.avif', whole[:len(whole) // 2], damaged())
     cases.add('avif_bad_cut_header.avif', whole[:60], damaged())
+    start = whole.index(b'mdat') + 4
+    for place in (2, 4, 6, 13, 15):  # types and sizes of OBUs, about which decoders print
+        changed = bytearray(whole)
+        changed[start + place] ^= 0x78
+        cases.add(f'avif_bad_obu{place}.avif', bytes(changed), damaged())
     at = whole.index(b'ispe') + 8
     cases.add('avif_bad_claims.avif', whole[:at] + struct.pack('>II', 30000, 30000) + whole[at + 8:], refused('damaged', 'too_large', 'truncated'))
 
