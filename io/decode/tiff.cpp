@@ -95,7 +95,8 @@ class Rows {
           stored_(file.allocate(at_once, layout.width,
                                 CV_MAKETYPE(opencv_depth(layout.depth), static_cast<int>(layout.channels)))),
           samples_(layout, stored_) {
-        if (layout.finish == Finish::cmyk) colors_ = file.allocate(at_once, layout.width, CV_8UC3);
+        if (layout.finish == Finish::cmyk)
+            colors_ = file.allocate(at_once, layout.width, CV_MAKETYPE(opencv_depth(layout.depth), 3));
     }
 
     /// Decodes the strips and tiles with the rows from `first` on. Damage is reported for the image. Returns the memory
@@ -111,7 +112,7 @@ class Rows {
             else
                 wrong = codec_->decode(i, piece, place);
             if (!wrong.empty()) file_.report(image, "the TIFF's " + layout_.name_of(i) + ": " + wrong);
-            samples_.put(piece, place);
+            if (const std::string why = samples_.put(piece, place); !why.empty()) file_.refuse(why);
             file_.bytes.let_go();
         });
         if (layout_.finish == Finish::ycbcr) finish_ycbcr(layout_, stored_);
@@ -229,7 +230,7 @@ Image decode(const EncodedImage& file) {
         file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
     if (layout.by_libtiff() && !TIFFIsCODECConfigured(static_cast<std::uint16_t>(layout.compression)))
-        file.refuse("libtiff was built without the compression " + std::to_string(layout.compression));
+        file.refuse("libtiff was built without the compression " + layout.compression_name());
     validate_tiles(file, layout);
     Image image;
     image.depth = layout.depth;
@@ -302,9 +303,8 @@ const ImageFormat tiff_format{
     decode,
     {"TIFF, BigTIFF",
      {"libtiff", "libdeflate", "zlib", "zstd", "liblzma"},
-     "signed and unsigned integers of 8, 16 and 32 bits, floats of 16, 32 and 64 bits; 9 to 15 bits as u16 "
-     "unscaled, "
-     "white 2^bits - 1; 1 to 7 bits as 0 to 255",
+     "signed and unsigned integers of 8, 16 and 32 bits, and of 64 bits whose values need 32; floats of 16, 32 and 64 "
+     "bits; 9 to 15 bits as u16 unscaled, white 2^bits - 1; 1 to 7 bits as 0 to 255",
      "directories without overviews, thumbnails and masks; the pictures in SubIFDs of a thumbnail; the planes of "
      "stacks "
      "of ImageJ, MetaMorph and tifffile",
@@ -312,10 +312,12 @@ const ImageFormat tiff_format{
      "tiles as nodata or 0; the mask of the image, inside or as FILE.msk; palettes as "
      "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, and bands with the names in "
      "GDAL's descriptions; alpha as stored, beside bands a band called alpha; YCbCr, LogLuv "
-     "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
+     "and JPEG as RGB; CMYK of 8 and 16 bits by the formula of cv::imread; CCITT, LZW, WebP, and LERC if libtiff has "
+     "it",
      "other depths, mixed depths, more than 64 samples, Lab, CFA, other inks, "
-     "old and lossless JPEG, JPEG 2000, LERC and unknown compressions, volumes (ImageDepth), floats whose zero is "
-     "white"},
+     "old and lossless JPEG, JPEG 2000 and unknown compressions, big-endian LERC over 8 bits, "
+     "volumes (ImageDepth), floats and integers of 64 bits "
+     "whose zero is white"},
     find_pages,
     nullptr,
     true};

@@ -269,8 +269,8 @@ void TiffLayout::read_samples() {
         unsupported = "samples of different depths in a pixel are not supported";
     } else if (differ(formats) || format < format_uint || format > 6) {
         unsupported = "samples of the format " + std::to_string(format) + " or of several are not supported";
-    } else if (!(whole && (bits <= 16 || bits == 32)) &&
-               !(format == format_int && (bits == 8 || bits == 16 || bits == 32)) &&
+    } else if (!(whole && (bits <= 16 || bits == 32 || bits == 64)) &&
+               !(format == format_int && (bits == 8 || bits == 16 || bits == 32 || bits == 64)) &&
                !(format == format_float && (bits == 16 || bits == 32 || bits == 64))) {
         const char* prefix = whole ? "u" : format == format_int ? "s" : format == format_float ? "f" : "complex ";
         unsupported = unsupported_depth(prefix + std::to_string(bits));
@@ -334,8 +334,9 @@ void TiffLayout::read_type(Part part) {
                 name_bands(0);
                 if (zero_is_white) unsupported = "several bands whose zero is white are not supported";
             }
-            if (zero_is_white && traits_of(depth).floating)
-                unsupported = std::string(to_string(depth)) + " whose zero is white is not supported";
+            if (zero_is_white && (traits_of(depth).floating || wide()))
+                unsupported = (wide() ? "integers of 64 bits" : std::string(to_string(depth))) +
+                              " whose zero is white is not supported";
             break;
         case photometric_rgb:
             if (samples == 4) {
@@ -363,8 +364,7 @@ void TiffLayout::read_type(Part part) {
         case photometric_cmyk:
             finish = Finish::cmyk;
             meaning = Samples::bands;
-            white = 255;
-            if (samples != 4 || depth != Depth::u8 || bits != 8)
+            if (samples != 4 || !((depth == Depth::u8 && bits == 8) || (depth == Depth::u16 && bits == 16)))
                 unsupported = "CMYK of " + std::to_string(bits) + " bits and " + counted() + " is not supported";
             if (directory.value(tag::ink_set, 1) != 1) unsupported = "inks that are not CMYK are not supported";
             break;
@@ -424,9 +424,9 @@ std::optional<double> TiffLayout::nodata(std::string& problem) const {
         problem = "its nodata tag names a stored sample, but gpuhist measures colors";
     if (!problem.empty()) return std::nullopt;
     if (raw || traits_of(depth).floating) return value;
-    const double most = static_cast<double>((std::uint64_t{1} << bits) - 1);
     double measured = *value;
     if (bits < 8) {  // fractions stay fractions, which no sample is
+        const double most = static_cast<double>((std::uint64_t{1} << bits) - 1);
         if (!(measured >= 0 && measured <= most && measured == std::floor(measured))) return value;
         measured = std::floor((2 * 255 * measured + most) / (2 * most));
     }
@@ -495,15 +495,26 @@ bool TiffLayout::rgb_of_jpeg() const {
     return photometric == photometric_ycbcr && compression == compression::jpeg;
 }
 
+std::string TiffLayout::compression_name() const {
+    return named(compression_names, compression);
+}
+
 void TiffLayout::read_compression() {
-    const std::string name = named(compression_names, compression);
+    const std::string name = compression_name();
+    const bool lerc = compression == compression::lerc;
     const bool images = compression == compression::jpeg || compression == compression::webp;
     const bool known = compression == compression::none || compression == compression::packbits ||
-                       has_predictor(compression) || is_ccitt(compression) || images || finish == Finish::log_luv;
+                       has_predictor(compression) || is_ccitt(compression) || images || lerc ||
+                       finish == Finish::log_luv;
     if (!known) {
         unsupported = "the compression " + name + " is not supported: convert the TIFF first";
     } else if (is_ccitt(compression) && (bits != 1 || samples != 1)) {
         damaged = "the TIFF has the compression " + name + ", which is for samples of one bit";
+    } else if (lerc && (bits % 8 != 0 || depth == Depth::f16 || wide())) {
+        unsupported = "the compression " + name + " of " + std::to_string(bits) + "-bit samples is not supported";
+    } else if (lerc && bits > 8 && directory.endian() == Endian::big) {  // libtiff turns bytes that others don't
+        unsupported =
+            "the compression " + name + " in a big-endian TIFF is not supported: writers differ in its samples";
     } else if (images && (bits != 8 || depth == Depth::s8)) {
         unsupported = "the compression " + name + " of " + std::to_string(bits) + "-bit samples" +
                       (depth == Depth::s8 ? " with a sign" : "") + " is not supported";

@@ -116,9 +116,17 @@ struct TiffLayout {
     std::vector<float> ycbcr_coefficients() const;
     std::vector<float> reference_black_white() const;
     /// Bytes that a pixel takes in memory, those of strips and tiles as large as the image included.
-    std::uint64_t pixel_bytes() const { return std::max<std::uint64_t>(2 * channels * sample_bytes(depth), 1); }
+    std::uint64_t pixel_bytes() const {
+        const std::uint64_t stored = std::max<std::uint64_t>(sample_bytes(depth), decoded_bits() / 8);
+        const std::uint64_t of_codec = compression == tiff_compression::lerc ? stored + 1 : 0;
+        return std::max<std::uint64_t>(channels * (sample_bytes(depth) + stored + of_codec), 1);
+    }
     /// Bits of a sample as it is decoded.
     std::uint64_t decoded_bits() const { return finish == Finish::log_luv ? 32 : bits; }
+    /// Whether samples are integers of 64 bits, whose values must fit into 32.
+    bool wide() const { return bits == 64 && !traits_of(depth).floating; }
+    /// Name of the compression, with its number.
+    std::string compression_name() const;
     /// Value of the color map as it is measured; `channel` 0 is red.
     std::uint64_t color(std::uint64_t index, std::uint64_t channel) const {
         return colormap[channel * (std::uint64_t{1} << bits) + index] >> palette_shift;

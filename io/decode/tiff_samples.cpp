@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <type_traits>
 
 #include "decode/cmyk.hpp"
 #include "gpuhist/io/opencv.hpp"
@@ -26,6 +28,19 @@ void unpack(const unsigned char* from, std::uint64_t count, unsigned bits, Sampl
         holds -= bits;
         to[i] = static_cast<Sample>(held >> holds & ((1U << bits) - 1));
     }
+}
+
+/// Integers of 64 bits as ones of 32. Returns the first that does not fit, as a text, or nothing.
+template <class Sample>
+std::string narrow(const unsigned char* from, std::uint64_t count, Sample* to) {
+    using Wide = std::conditional_t<std::is_signed_v<Sample>, std::int64_t, std::uint64_t>;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        Wide value;
+        std::memcpy(&value, from + i * sizeof value, sizeof value);
+        to[i] = static_cast<Sample>(value);
+        if (to[i] != value) return std::to_string(value);
+    }
+    return {};
 }
 
 template <class Sample>
@@ -58,13 +73,16 @@ unsigned char* TiffSamples::in_place(const TiffPiece& piece) const {
     return same ? pixels_.ptr(row_of(piece.y)) : nullptr;
 }
 
-void TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
-    if (layout_.chroma_across * layout_.chroma_down != 1) return put_chroma(piece, from);
-    with_depth(layout_.depth, [&](auto sample) { put_rows<decltype(sample)>(piece, from); });
+std::string TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
+    if (layout_.chroma_across * layout_.chroma_down != 1) {
+        put_chroma(piece, from);
+        return {};
+    }
+    return with_depth(layout_.depth, [&](auto sample) { return put_rows<decltype(sample)>(piece, from); });
 }
 
 template <class Sample>
-void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
+std::string TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
     const auto channels = static_cast<unsigned>(layout_.channels);
     const auto in_row = static_cast<unsigned>(layout_.planar ? 1 : layout_.samples);  // interleaved samples
     const std::uint64_t count = piece.columns * in_row;
@@ -88,7 +106,13 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
         }
         auto* samples = reinterpret_cast<Sample*>(from);
         if constexpr (std::is_integral_v<Sample>) {
-            if (packed) {
+            if (layout_.wide()) {
+                samples = unpacked.data();
+                if constexpr (sizeof(Sample) == 4)
+                    if (const std::string value = narrow(from, count, samples); !value.empty())
+                        return "integers of 64 bits are not supported beyond the range of 32 bits: row " +
+                               std::to_string(piece.y + y) + " has " + value;
+            } else if (packed) {
                 samples = unpacked.data();
                 unpack(from, count, bits, samples);
                 if (!expanded_.empty())
@@ -116,6 +140,7 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
             if (colors) swap_colors(to, piece.columns, channels);
         }
     }
+    return {};
 }
 
 void TiffSamples::put_chroma(const TiffPiece& piece, const unsigned char* from) {
@@ -145,9 +170,12 @@ void fill_sparse(const TiffLayout& layout, const TiffPiece& piece, unsigned char
     // As GDAL converts it: to the nearest value of the type.
     const std::uint64_t bits = layout.bits;
     const bool has_sign = traits_of(layout.depth).lowest < 0;
-    const double highest = std::ldexp(1.0, static_cast<int>(bits) - (has_sign ? 1 : 0)) - 1;
+    const int value_bits = static_cast<int>(bits) - (has_sign ? 1 : 0);
+    constexpr int exact = std::numeric_limits<double>::digits;  // the highest of more bits is the last double before
+    const double highest = std::ldexp(1.0, value_bits) - (value_bits > exact ? std::ldexp(1.0, value_bits - exact) : 1);
     const double nearest = std::isnan(value) ? 0 : std::round(std::clamp(value, has_sign ? -highest - 1 : 0, highest));
-    const auto stored = static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest));
+    const std::uint64_t stored = nearest < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest))
+                                             : static_cast<std::uint64_t>(nearest);
     if (bits % 8 == 0) return fill(&stored, bits / 8);
     std::memset(to, 0, piece.bytes);
     for (unsigned char* row = to; row < to + piece.bytes; row += piece.row_bytes)
@@ -197,8 +225,12 @@ void finish_log_luv(cv::Mat& pixels) {
 }
 
 void finish_cmyk(const cv::Mat& inks, cv::Mat& colors) {
+    const auto columns = static_cast<std::uint64_t>(inks.cols);
     for (int y = 0; y < inks.rows; ++y)
-        convert_cmyk(inks.ptr(y), colors.ptr(y), static_cast<std::uint64_t>(inks.cols), false);
+        if (inks.depth() == CV_8U)
+            convert_cmyk(inks.ptr<std::uint8_t>(y), colors.ptr<std::uint8_t>(y), columns, false);
+        else
+            convert_cmyk(inks.ptr<std::uint16_t>(y), colors.ptr<std::uint16_t>(y), columns, false);
 }
 
 }  // namespace gpuhist::io

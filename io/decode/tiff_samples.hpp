@@ -2,6 +2,7 @@
 #pragma once
 
 #include <opencv2/core/mat.hpp>
+#include <string>
 
 #include "decode/tiff_layout.hpp"
 
@@ -17,13 +18,14 @@ class TiffSamples {
 
     /// Where a piece may be decoded to, its rows being the matrix's; null where its samples must move.
     unsigned char* in_place(const TiffPiece& piece) const;
-    /// Puts a decoded piece into the matrix. `from` may be the result of `in_place`; it is changed.
-    void put(const TiffPiece& piece, unsigned char* from);
+    /// Puts a decoded piece into the matrix. `from` may be the result of `in_place`; it is changed. Returns why samples
+    /// are not read, or nothing.
+    std::string put(const TiffPiece& piece, unsigned char* from);
 
   private:
     int row_of(std::uint64_t y) const { return static_cast<int>(y - first_row_); }
     template <class Sample>
-    void put_rows(const TiffPiece& piece, unsigned char* from);
+    std::string put_rows(const TiffPiece& piece, unsigned char* from);
     void put_chroma(const TiffPiece& piece, const unsigned char* from);
 
     const TiffLayout& layout_;

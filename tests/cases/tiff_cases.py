@@ -45,9 +45,11 @@ def palette_case(bits, kind):
 
 def cmyk_as_opencv(a):
     """OpenCV's formula for an inverted CMYK of a JPEG, of ink as a TIFF stores it."""
-    light = 255 - a.astype(np.int32)
+    bits = 8 * a.dtype.itemsize
+    top = 2**bits - 1
+    light = top - a.astype(np.int64)
     c, m, y, k = (light[..., i] for i in range(4))
-    return np.stack([k - ((255 - v) * k >> 8) for v in (c, m, y)], -1).astype(np.uint8)
+    return np.stack([k - ((top - v) * k >> bits) for v in (c, m, y)], -1).astype(a.dtype)
 
 
 def kinds():
@@ -76,8 +78,9 @@ def kinds():
     for bits, kind in itertools.product((1, 2, 4, 8), ('high', 'both', 'low', '16')):
         indices, table, truth = palette_case(bits, kind)
         yield f'palette{bits}_map_{kind}', indices, truth, {'photometric': t.PALETTE, 'colormap': table, 'bits': bits}
-    a = samples(4)
-    yield 'cmyk8', a, color(cmyk_as_opencv(a)), {'photometric': t.CMYK}
+    for bits in (8, 16):
+        a = samples(4, bits)
+        yield f'cmyk{bits}', a, color(cmyk_as_opencv(a)), {'photometric': t.CMYK}
 
 
 LAYOUTS = {
@@ -138,7 +141,18 @@ def photometrics(cases):
             cases.add(f'tiff_{name}{bits}.tif', tiff(samples(3, bits), number), unsupported('lab'))
     cases.add('tiff_photometric_60000.tif', tiff(samples(1), 60000), unsupported())
     cases.add('tiff_cfa.tif', tiff(samples(1, 16), t.CFA, tags=[(33421, 'H', (2, 2)), (33422, 'B', (0, 1, 1, 2))]), gray(samples(1, 16)), may_refuse=True)
-    cases.add('tiff_cmyk16.tif', tiff(samples(4, 16), t.CMYK), unsupported('cmyk'))
+    cases.add('tiff_cmyk32.tif', tiff(samples(4, 32), t.CMYK), unsupported('cmyk'))
+    turn = 0
+    for kind, (compression, number), channels in itertools.product('us', COMPRESSIONS.items(), (1, 3)):
+        a = samples(channels, 32, kind)
+        wide = a.astype(np.int64 if kind == 's' else np.uint64)
+        turn += 1
+        predictor = 1 if compression in ('none', 'packbits') else turn % 2 + 1
+        options = {**LAYOUTS[list(LAYOUTS)[turn % len(LAYOUTS)]], 'compression': number, 'planar': channels > 1 and turn % 3 == 0, 'order': '<>'[turn // 2 % 2], 'predictor': predictor}
+        cases.add(f'tiff_{kind}64_{channels}_{compression}.tif', tiff(wide, **options), kit.of_samples(a))
+        wide[7, 9, 0] = -2**40 if kind == 's' else 2**63 + 5
+        cases.add(f'tiff_{kind}64_{channels}_{compression}_large.tif', tiff(wide, **options), unsupported(f'row 7 has {wide[7, 9, 0]}'))
+    cases.add('tiff_white_is_zero_u64.tif', tiff(samples(1, 32).astype(np.uint64), t.WHITE_IS_ZERO), unsupported('white'))
     a = samples(1, 32, 'f')
     cases.add('tiff_white_is_zero_f32.tif', tiff(a, t.WHITE_IS_ZERO), gray(np.float32(1) - a), may_refuse=True)
     for bits in (2, 4):
@@ -292,10 +306,19 @@ def compressions(cases):
         other[at] ^= 1
         cases.add(f'tiff_bilevel_{name}_inverted.tif', bytes(other), gray(np.where(mask, 0, 255).astype(np.uint8)))
 
-    for name, b in (('u8', a), ('u16', picture(45, 70, 1, 16)), ('f32', picture(45, 70, 1, 32, 'f'))):
+    turn = 0
+    for (bits, kind), channels in itertools.product(((8, 'u'), (8, 's'), (16, 'u'), (16, 's'), (32, 'u'), (32, 's'), (32, 'f'), (64, 'f')), (1, 3)):
+        b = picture(45, 70, channels, bits, kind)
+        turn += 1
+        planar = channels == 3 and turn % 4 == 0
+        layout = {'tile': (16, 32)} if turn % 3 == 0 else {'rowsperstrip': 20}
         out = io.BytesIO()
-        tifffile.imwrite(out, b.squeeze(), compression='lerc', metadata=None, photometric='rgb' if b.shape[2] == 3 else 'minisblack')
-        cases.add(f'tiff_lerc_{name}.tif', out.getvalue(), kit.of_samples(b), may_refuse=True)
+        tifffile.imwrite(out, np.moveaxis(b, 2, 0) if planar else b.squeeze(), compression='lerc', compressionargs={'compression': (None, 'zstd', 'deflate')[turn % 3]}, metadata=None,
+                         photometric='rgb' if channels == 3 else 'minisblack', planarconfig=('separate' if planar else 'contig') if channels == 3 else None, byteorder='<', **layout)
+        cases.add(f'tiff_lerc_{kind}{bits}_{channels}.tif', out.getvalue(), kit.of_samples(b))
+    whole = out.getvalue()
+    cases.add('tiff_lerc_bad_cut.tif', whole[:len(whole) * 2 // 3], damaged())
+    cases.add('tiff_lerc_u64.tif', tiff(samples(1, 32).astype(np.uint64), compression=t.LERC, encode=lambda p: bytes(100)), unsupported('lerc'))
     cases.add('tiff_jpeg2000.tif', tiff(a, compression=t.JPEG2000, encode=lambda p: imagecodecs.jpeg2k_encode(p, level=0, reversible=True, codecformat='j2k')), color(a), may_refuse=True)
     cases.add('tiff_jpegxl.tif', tiff(a, compression=t.JPEG_XL, encode=lambda p: imagecodecs.jpegxl_encode(p, lossless=True)), color(a), may_refuse=True)
     # More bits than 8 in a JPEG; numbers of compressions that nobody gave away.

@@ -151,7 +151,7 @@ TEST_F(Tiff, WhatIsNotReadIsNamed) {
     EXPECT_SAYS(with(TIFFTAG_PLANARCONFIG, 3), "damaged: the TIFF has the planar configuration 3");
     EXPECT_SAYS(with(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MASK), "a transparency mask");
     spec.photometric = PHOTOMETRIC_SEPARATED;
-    EXPECT_SAYS(write(samples(9, 9, 4, 16), spec), "CMYK of 16 bits");
+    EXPECT_SAYS(write(samples(9, 9, 4, 32, true), spec), "CMYK of 32 bits");
     spec.photometric = PHOTOMETRIC_PALETTE;
     EXPECT_SAYS(write(samples(9, 9, 1), spec), "damaged: the TIFF has a color map of 0 values, not 768");
 }

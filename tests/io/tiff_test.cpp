@@ -228,7 +228,63 @@ TEST_F(Tiff, CmykIsTurnedLikeThatOfJpeg) {
             EXPECT_TRUE(same(image, expected));
             EXPECT_EQ(image.samples, Samples::color);
             EXPECT_EQ(image.alpha, Alpha::none);
+            const cv::Mat deep = samples(21, 37, 4, 16);
+            const Image colors = read(write(deep, spec));
+            ASSERT_EQ(colors.depth, gpuhist::Depth::u16);
+            EXPECT_EQ(colors.white, 65535);
+            for (int y = 0; y < 21; ++y)
+                for (int x = 0; x < 37; ++x) {
+                    const auto& ink = deep.at<cv::Vec<ushort, 4>>(y, x);
+                    const std::int64_t light = 65535 - ink[3];
+                    const auto& color = colors.pixels.at<cv::Vec<ushort, 3>>(y, x);
+                    for (int c = 0; c < 3; ++c) EXPECT_EQ(color[2 - c], light - ink[c] * light / 65536);
+                }
         }
+}
+
+TEST_F(Tiff, Lerc) {
+    if (!TIFFIsCODECConfigured(COMPRESSION_LERC)) GTEST_SKIP() << "this libtiff has no LERC";
+    for (const char* mode : {"wl", "wb"})  // tests/cases have files of others
+        for (const int bits : {8, 16, 32})
+            for (const int channels : {1, 3}) {
+                Spec spec;
+                spec.mode = mode;
+                spec.compression = COMPRESSION_LERC;
+                const cv::Mat array = samples(24, 40, channels, bits, bits == 32);
+                const Bytes file = write(array, spec);
+                if (bits > 8 && mode[1] == 'b')
+                    EXPECT_SAYS(file, "the compression LERC (34887) in a big-endian TIFF is not supported");
+                else
+                    EXPECT_TRUE(same(read(file), channels == 1 ? array : bgr(array))) << mode << bits;
+            }
+}
+
+TEST_F(Tiff, IntegersOf64BitsWithValuesOf32) {
+    // The matrix lends its bytes; OpenCV has no integers of 64 bits.
+    for (const bool has_sign : {false, true})
+        for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE})
+            for (const char* mode : {"wl", "wb"}) {
+                std::vector<std::int64_t> values(7 * 40);
+                for (std::size_t i = 0; i < values.size(); ++i)
+                    values[i] = static_cast<std::int64_t>(i * 2654435761U % 4294967296U) - (has_sign ? 2147483648 : 0);
+                Spec spec;
+                spec.mode = mode;
+                spec.compression = compression;
+                spec.bits = 64;
+                spec.fields = [&](TIFF* tiff) {
+                    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, has_sign ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT);
+                };
+                const auto file = [&] { return write(cv::Mat(7, 40, CV_64F, values.data()), spec); };
+                const Image image = read(file());
+                ASSERT_EQ(image.depth, has_sign ? gpuhist::Depth::s32 : gpuhist::Depth::u32);
+                for (int i = 0; i < 7 * 40; ++i) {
+                    const auto stored = image.pixels.at<std::int32_t>(i / 40, i % 40);
+                    EXPECT_EQ(has_sign ? std::int64_t{stored} : std::int64_t{static_cast<std::uint32_t>(stored)},
+                              values[static_cast<std::size_t>(i)]);
+                }
+                values[41] = has_sign ? -2147483649 : 4294967296;
+                EXPECT_SAYS(file(), "beyond the range of 32 bits: row 1 has " + std::to_string(values[41]));
+            }
 }
 
 TEST_F(Tiff, JpegInTiff) {
