@@ -23,7 +23,7 @@ bool matches(const Bytes& file) {
 struct Header {
     std::uint64_t codestream = 0;  ///< where it begins; 0 where boxes end before one
     std::string unsupported;
-    bool truncated = false, palette = false;
+    bool truncated = false, palette = false, sycc = false;
 };
 
 std::string with(const std::string& what) {
@@ -52,9 +52,11 @@ void read_boxes(const Bytes& file, std::uint64_t position, std::uint64_t end, bo
         } else if (is("pclr")) {
             header.palette = true;
         } else if (is("colr") && !colors_said) {
-            // Spaces by number: sRGB and gray; profiles say nothing of samples.
+            // Spaces by number: sRGB, gray and sYCC; profiles say nothing of samples.
             const auto space = file.number(contents + 3, 4, Endian::big).value_or(0);
-            if (file.number(contents, 1, Endian::big) == 1U && space != 16 && space != 17)
+            const bool by_number = file.number(contents, 1, Endian::big) == 1U;
+            header.sycc = by_number && space == 18;
+            if (by_number && (space < 16 || space > 18))
                 header.unsupported = with("of the color space " + std::to_string(space));
             colors_said = true;
         }
@@ -62,8 +64,16 @@ void read_boxes(const Bytes& file, std::uint64_t position, std::uint64_t end, bo
     }
 }
 
-/// Components of the codestream: a palette makes others of them.
-std::string unsupported_components(const Bytes& file, std::uint64_t codestream, bool palette) {
+/// Horizontal and vertical distances of a component's samples, in pixels.
+std::array<std::uint64_t, 2> distances(const Bytes& file, std::uint64_t codestream, std::uint64_t component) {
+    const std::uint64_t at = codestream + 43 + 3 * component;
+    return {file.number(at, 1, Endian::big).value_or(0), file.number(at + 1, 1, Endian::big).value_or(0)};
+}
+
+/// Components of the codestream: a palette makes others of them. Color differences of sYCC may be subsampled.
+std::string unsupported_components(const Bytes& file, const Header& header) {
+    const std::uint64_t codestream = header.codestream;
+    const bool palette = header.palette;
     const auto count = file.number(codestream + 40, 2, Endian::big).value_or(0);
     if (count == 0 || count > 4)
         return std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000";
@@ -73,19 +83,31 @@ std::string unsupported_components(const Bytes& file, std::uint64_t codestream, 
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.number(codestream + 42 + 3 * i, 1, Endian::big) != first)
             return with("whose samples are of several depths");
-        if (file.number(codestream + 43 + 3 * i, 2, Endian::big) != 0x0101U) return with("of subsampled channels");
+        const auto [across, down] = distances(file, codestream, i);
+        const bool shared = header.sycc && !palette && count >= 3 && (i == 1 || i == 2) && across == 2 && down <= 2 &&
+                            distances(file, codestream, 3 - i) == distances(file, codestream, i);
+        if (!(across == 1 && down == 1) && !(shared && down >= 1)) return with("of subsampled channels");
+        const auto odd = [&](std::uint64_t at) { return file.number(codestream + at, 4, Endian::big).value_or(0) % 2; };
+        if (shared && (odd(16) != 0 || (down == 2 && odd(20) != 0)))
+            return with("of subsampled channels, at an odd place of its grid,");
     }
-    return {};
+    return header.sycc && (first & 128) != 0 ? with("of sYCC with a sign") : std::string();
 }
 
 /// Coding of a component: its resolutions, and how they are cut into precincts.
 struct Coding {
+    std::array<std::uint64_t, 2> distance{1, 1};  ///< of samples, in pixels
     std::uint64_t levels = 0;
     std::array<unsigned char, 33> precincts{};  ///< of each resolution the exponents of the sides
 
-    /// Precincts of a component that lies from `left` to `right` and from `top` to `bottom`.
+    /// Precincts of a component in pixels from `left` to `right` and from `top` to `bottom`.
     std::uint64_t count(std::uint64_t left, std::uint64_t right, std::uint64_t top, std::uint64_t bottom) const {
         std::uint64_t sum = 0;
+        const auto samples = [](std::uint64_t pixels, std::uint64_t by) {
+            return (pixels + std::max<std::uint64_t>(by, 1) - 1) / std::max<std::uint64_t>(by, 1);
+        };
+        left = samples(left, distance[0]), right = samples(right, distance[0]);
+        top = samples(top, distance[1]), bottom = samples(bottom, distance[1]);
         for (std::uint64_t r = 0; r <= levels; ++r) {
             const std::uint64_t reduced = levels - r;
             const auto along = [&](std::uint64_t begin, std::uint64_t end, unsigned side) {
@@ -110,6 +132,7 @@ class Tiles {
         across_ = along(codestream + 8);
         count_ = across_ * along(codestream + 12);
         codings_.resize(std::min<std::uint64_t>(file.number(codestream + 40, 2, Endian::big).value_or(0), 4));
+        for (std::size_t i = 0; i < codings_.size(); ++i) codings_[i].distance = distances(file, codestream, i);
     }
 
     /// Memory that OpenJPEG takes beside the samples: for all tiles' parameters at once, each with a copy of the
@@ -236,8 +259,7 @@ void inspect(const Bytes& file, Probe& probe) {
         return;
     }
     if (right > left && bottom > top) probe.set_size(right - left, bottom - top);
-    probe.unsupported = header.unsupported.empty() ? unsupported_components(file, header.codestream, header.palette)
-                                                   : header.unsupported;
+    probe.unsupported = header.unsupported.empty() ? unsupported_components(file, header) : header.unsupported;
     Tiles tiles(file, header.codestream);
     probe.damaged = tiles.missing(probe.truncated);
     if (header.truncated) probe.truncated = "the JPEG 2000 file ends before its last box does";
@@ -357,6 +379,31 @@ void store(const opj_image_t& from, bool bands, cv::Mat& pixels) {
     }
 }
 
+/// Stores sYCC as colors, and alpha, by the formula of OpenJPEG's program opj_decompress: fractions are cut off, and
+/// each color difference counts for all of its pixels.
+template <class Sample>
+void store_sycc(const opj_image_t& from, cv::Mat& pixels) {
+    const int channels = pixels.channels(), highest = (1 << from.comps[0].prec) - 1,
+              middle = 1 << (from.comps[0].prec - 1);
+    const auto limited = [&](int value) { return static_cast<Sample>(std::clamp(value, 0, highest)); };
+    const opj_image_comp_t& difference = from.comps[1];
+    for (int y = 0; y < pixels.rows; ++y) {
+        auto* out = pixels.ptr<Sample>(y);
+        const std::size_t row = static_cast<std::size_t>(y) * from.comps[0].w;
+        const std::size_t shared = static_cast<std::size_t>(y) / difference.dy * difference.w;
+        for (int x = 0; x < pixels.cols; ++x, out += channels) {
+            const auto column = static_cast<std::size_t>(x);
+            const int luma = from.comps[0].data[row + column];
+            const auto blue = static_cast<float>(from.comps[1].data[shared + column / difference.dx] - middle);
+            const auto red = static_cast<float>(from.comps[2].data[shared + column / difference.dx] - middle);
+            out[0] = limited(luma + static_cast<int>(1.772 * blue));
+            out[1] = limited(luma - static_cast<int>(0.344 * blue + 0.714 * red));
+            out[2] = limited(luma + static_cast<int>(1.402 * red));
+            if (channels == 4) out[3] = static_cast<Sample>(from.comps[3].data[row + column]);
+        }
+    }
+}
+
 Image decode(const EncodedImage& file) {
     if (!file.probe.damaged.empty()) file.refuse("damaged: " + file.probe.damaged, IoError::Kind::damaged);
     Image image;
@@ -368,11 +415,16 @@ Image decode(const EncodedImage& file) {
                bands = even && std::none_of(from->comps, from->comps + count, is_alpha);
     if (count == 0 || count > 4)
         file.refuse(std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000");
+    const bool sycc = from->color_space == OPJ_CLRSPC_SYCC && count >= 3;
+    if (sycc && bands) file.refuse(with("of sYCC and a fourth channel that is not alpha"));
     for (unsigned i = 0; i < count; ++i) {
         const auto& one = from->comps[i];
         if (one.sgnd != first.sgnd || one.prec != first.prec || one.prec < 8 || one.prec > 16)
             file.refuse(with("whose palette is of " + std::to_string(one.prec) + " bits, or signed in part"));
-        if (!one.data || one.w != file.probe.width || one.h != file.probe.height)
+        const bool shared = sycc && (i == 1 || i == 2);  // its samples, by several pixels
+        const std::uint64_t across = shared ? one.dx : 1, down = shared ? one.dy : 1;
+        if (!one.data || across == 0 || down == 0 || one.w != (file.probe.width + across - 1) / across ||
+            one.h != (file.probe.height + down - 1) / down)
             file.refuse("damaged: the JPEG 2000 file's channels are not all there", IoError::Kind::damaged);
         const bool alpha = even && !bands && i == count - 1;
         if (is_alpha(one) != alpha)
@@ -389,7 +441,13 @@ Image decode(const EncodedImage& file) {
     const int channels = count == 2 && !bands ? 4 : static_cast<int>(count);
     image.pixels = file.allocate(file.probe.height, file.probe.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     with_depth(image.depth, [&](auto sample) {
-        if constexpr (std::is_integral_v<decltype(sample)>) store<decltype(sample)>(*from, bands, image.pixels);
+        using Sample = decltype(sample);
+        if constexpr (std::is_integral_v<Sample>) {
+            if (sycc)
+                store_sycc<Sample>(*from, image.pixels);
+            else
+                store<Sample>(*from, bands, image.pixels);
+        }
     });
     return image;
 }
@@ -408,7 +466,8 @@ const ImageFormat jpeg2000_format{
      {"OpenJPEG"},
      "u8, s8, u16, s16; 9 to 15 bits as u16 and s16 unscaled",
      "",
-     "1 to 4 components; palettes; alpha by cdef; without it, 2 and 4 components are bands",
-     "subsampled, under 8 bits, other spaces than sRGB and gray"}};
+     "1 to 4 components; palettes; alpha by cdef; without it, 2 and 4 components are bands; sYCC, whole or subsampled, "
+     "by the formula of opj_decompress",
+     "other subsampled channels, under 8 bits, other spaces than sRGB, gray and sYCC"}};
 
 }  // namespace gpuhist::io

@@ -1,4 +1,5 @@
 """Sun raster, Radiance, WebP, JPEG 2000, OpenEXR."""
+import base64
 import io
 import itertools
 import os
@@ -164,6 +165,49 @@ def saved(image, form, **options):
 
 # --- JPEG 2000
 
+# 13 x 9 samples of luma and subsampled color differences, by opj_compress 2.5.0 -F 13,9,3,8,u@1x1:2x1:2x1 and 2x2:2x2. It reads
+# of each difference 13 * 9 / (across * down) samples from its input, and the others are 0.
+SUBSAMPLED_BY_OPENJPEG = {
+    (2, 1): '|4;u>051Rl0000D0000900000000000000D00009000000000000RdB0S5vB2Lb{AQUDA9000310R#j90smY82S7kbNKpTf015yA0003500IA#-+?d>M3<8NI=WZJr%>Hm+Q3CAH(6xr$%#tY@@TucpZman$y50(&)<N!A%EXM_>p5cCkFi?d$;y}fofSf%&V@?v{(}4*FZ5hH_$Jz`)3eU{}*&vcb;2+&%jPT(Fptl04`=?w;~E*h!^sr5yNay6@UMK7NIFcPbmaV@I;XTwwWj|5*}uPnoi5arj2xd&%ic*0rB_+fB@$7y&aR&VkP#Zjb|S6ZGho~xQF%tSokyk&j-^@d#NPh+9t?f$J!k~0T}!OfEP=Df0Z=G%V*vH2*+Oz$>8|dM6%h4w}KP6-9#Q-2ZgC@m@uO<T7Uo9',
+    (2, 2): '|4;u>051Rl0000D0000900000000000000D00009000000000000RdB0S5vC2Lb~BQUDA9000310R#j90smY82S7kbNKpTf015yA0002g00IA#-+?d>M3<8NI=WZJr%>Hm+Q3CAH(6xr$%#tY@@TucpZman$y50(&)<M}5z-c!JIItq>2{7+?y(==fOs1E#)0VUkXTvC`IDpDzt6x<KG6vL0{|{&Vz(j+VTc#<q7lPvP!)gwe-@!BMNcUNP4GmK0k)YaFA^SRf|^dt#HNjOe$T)vKG2B#0l*gSFKgkf0w`ra4)lR7jO|U?5RhrLc^GfU+7CYfnEU~N5Hi3!2aPuiA%Ic66ZjcF54VX>zJLGO',
+}
+
+
+def sycc_as_opj_decompress(luma, blue, red, bits):
+    """RGB of planes of one size, by the formula of OpenJPEG's program: fractions of products in double are cut off."""
+    middle, top = 2**(bits - 1), 2**bits - 1
+    luma, blue, red = (plane.astype(np.int64) for plane in (luma, blue, red))
+    blue, red = (blue - middle).astype(np.float64), (red - middle).astype(np.float64)
+    colors = luma + np.trunc(1.402 * red), luma - np.trunc(0.344 * blue + 0.714 * red), luma + np.trunc(1.772 * blue)
+    return np.clip(np.stack(colors, -1), 0, top).astype(np.uint8 if bits == 8 else np.uint16)
+
+
+def sycc(cases, boxes):
+    for bits in (8, 12, 16):
+        a = picture(23, 37, 3, bits)
+        code = imagecodecs.jpeg2k_encode(a, level=0, reversible=True, codecformat='j2k', mct=False, bitspersample=bits)
+        right = sycc_as_opj_decompress(*np.moveaxis(a, 2, 0), bits)
+        cases.add(f'jp2_sycc{bits}.jp2', boxes(37, 23, 3, bits, 18, code), color(right, white=2**bits - 1))
+    a = picture(23, 37, 4)
+    code = imagecodecs.jpeg2k_encode(a, level=0, reversible=True, codecformat='j2k', mct=False)
+    right = np.dstack([sycc_as_opj_decompress(*np.moveaxis(a[..., :3], 2, 0), 8), a[..., 3]])
+    alpha = box(b'cdef', struct.pack('>H', 4) + b''.join(struct.pack('>HHH', i, i == 3, (i + 1) % 4) for i in range(4)))
+    cases.add('jp2_sycc_alpha.jp2', boxes(37, 23, 4, 8, 18, code, alpha), color(right))
+    cases.add('jp2_sycc_not_described.jp2', boxes(37, 23, 4, 8, 18, code), unsupported('sYCC'))
+    for (across, down), text in SUBSAMPLED_BY_OPENJPEG.items():
+        code = base64.b85decode(text)
+        there, held = 13 * 9 // (across * down), (-(-9 // down), -(-13 // across))
+        differences = []
+        for step, first in ((41, 60), (23, 200)):
+            plane = np.zeros(held[0] * held[1], np.uint8)
+            plane[:there] = (np.arange(there) * step + first).astype(np.uint8)
+            differences.append(plane.reshape(held).repeat(down, 0).repeat(across, 1)[:9, :13])
+        luma = (np.arange(13 * 9) * 37).astype(np.uint8).reshape(9, 13)
+        name = f'jp2_sycc_{across}x{down}'
+        cases.add(f'{name}.jp2', boxes(13, 9, 3, 8, 18, code), color(sycc_as_opj_decompress(luma, *differences, 8)))
+        cases.add(f'{name}_srgb.jp2', boxes(13, 9, 3, 8, 16, code), unsupported('subsampled'))
+        cases.add(f'{name}_bare.j2k', code, unsupported('subsampled'))
+
 
 def box(kind, data):
     return struct.pack('>I', len(data) + 8) + kind + data
@@ -197,12 +241,17 @@ def jpeg2000(cases):
     header = box(b'ihdr', struct.pack('>IIHBBBB', 23, 37, 1, 7, 7, 0, 0)) + box(b'colr', b'\1\0\0' + struct.pack('>I', 16))
     header += box(b'pclr', struct.pack('>HB', 256, 3) + b'\7\7\7' + table.tobytes()) + box(b'cmap', b''.join(struct.pack('>HBB', 0, 1, i) for i in range(3)))
     start = box(b'jP  ', b'\r\n\x87\n') + box(b'ftyp', b'jp2 \0\0\0\0jp2 ')
+
+    def boxes(width, height, channels, bits, space, code, more=b''):
+        header = box(b'ihdr', struct.pack('>IIHBBBB', height, width, channels, bits - 1, 7, 0, 0)) + box(b'colr', b'\1\0\0' + struct.pack('>I', space))
+        return start + box(b'jp2h', header + more) + box(b'jp2c', code)
+
+    sycc(cases, boxes)
     cases.add('jp2_palette.jp2', start + box(b'jp2h', header) + box(b'jp2c', code), color(table[a[..., 0]]), may_refuse=True)
     a = picture(23, 37, 3)
     data = imagecodecs.jpeg2k_encode(a, level=0, reversible=True, codecformat='j2k')
     for name, kind in (('esycc', 24), ('cielab', 14)):
-        header = box(b'ihdr', struct.pack('>IIHBBBB', 23, 37, 3, 7, 7, 0, 0)) + box(b'colr', b'\1\0\0' + struct.pack('>I', kind))
-        cases.add(f'jp2_space_{name}.jp2', start + box(b'jp2h', header) + box(b'jp2c', imagecodecs.jpeg2k_encode(a, level=0, reversible=True, codecformat='j2k', mct=False)), unsupported())
+        cases.add(f'jp2_space_{name}.jp2', boxes(37, 23, 3, 8, kind, imagecodecs.jpeg2k_encode(a, level=0, reversible=True, codecformat='j2k', mct=False)), unsupported())
     cases.add('jp2_bad_cut.j2k', data[:len(data) // 2], refused('truncated', 'damaged'))
     cases.add('jp2_bad_cut_header.j2k', data[:30], refused('truncated', 'damaged', 'unsupported'))
     large = bytearray(data)

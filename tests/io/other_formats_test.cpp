@@ -221,7 +221,7 @@ TEST(Jpeg2000, WhatIsNotReadIsNamed) {
     EXPECT_TRUE(contains(with(siz + 45, 11), "whose samples are of several depths is not supported"));
     EXPECT_TRUE(contains(with(siz + 46, 2), "of subsampled channels is not supported"));
     EXPECT_TRUE(contains(with(siz + 41, 5), "5 channels are not supported: gpuhist reads 1 to 4 of JPEG 2000"));
-    EXPECT_TRUE(contains(with(colr + 10, 18), "of the color space 18 is not supported"));
+    EXPECT_TRUE(contains(with(colr + 10, 12), "of the color space 12 is not supported"));
     EXPECT_TRUE(contains(with(siz + 8, 0x7F), "more than the 1073741824 allowed"));
     Bytes huge = bytes;
     for (const std::size_t at : {siz + 8, siz + 12}) huge[at] = 0x75;
