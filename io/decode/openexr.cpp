@@ -4,6 +4,7 @@
 #include <ImfIO.h>
 #include <ImfInputPart.h>
 #include <ImfMultiPartInputFile.h>
+#include <ImfRgbaFile.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -22,15 +23,19 @@ using Kind = IoError::Kind;
 
 struct ChannelInfo {
     std::string_view name;
-    std::uint64_t type = 0;  ///< as below
-    bool subsampled = false;
+    std::uint64_t type = 0;              ///< as below
+    std::uint64_t across = 1, down = 1;  ///< distances of samples, in pixels
+
+    bool subsampled() const { return across != 1 || down != 1; }
+    std::uint64_t sample_bytes() const { return type == 1 ? 2 : 4; }
 };
 
 /// Types of a channel's samples.
 enum : std::uint64_t { whole_numbers, halves, floats };
 
-/// Facts in the header of the first part.
+/// Facts in the header of a part.
 struct Header {
+    std::uint64_t chunks = 0;  ///< that the file says there are; 0: nothing is said
     std::uint64_t width = 0, height = 0, compression = 0;
     std::uint64_t tile_width = 0, tile_height = 0;  ///< 0: rows
     std::string_view type;
@@ -59,7 +64,7 @@ std::vector<ChannelInfo> read_channels(const Bytes& file, std::uint64_t at, std:
         if (!name || name->empty() || at + name->size() + 17 > end) break;
         at += name->size() + 1;
         const auto number = [&](unsigned offset) { return file.number(at + offset, 4, Endian::little).value_or(0); };
-        channels.push_back({*name, number(0), number(8) != 1 || number(12) != 1});
+        channels.push_back({*name, number(0), number(8), number(12)});
         at += 16;
     }
     return channels;
@@ -94,6 +99,8 @@ std::optional<Header> read_header(const Bytes& file, std::uint64_t position = 8)
         } else if (*name == "tiles" && *length == 9) {
             header.tile_width = number(0);
             header.tile_height = number(1);
+        } else if (*name == "chunkCount" && *length == 4) {
+            header.chunks = number(0);
         } else if (*name == "type") {
             header.type = file.text(position, *length);
         } else if (*name == "channels") {
@@ -112,9 +119,20 @@ std::string list(const std::vector<ChannelInfo>& channels) {
     return names;
 }
 
+/// Whether the channels are luminance and subsampled chroma, with or without alpha.
+bool are_luminance_chroma(const std::vector<ChannelInfo>& channels) {
+    const std::string names = list(channels);
+    return (names == "BY RY Y" || names == "A BY RY Y") &&
+           std::all_of(channels.begin(), channels.end(), [](const ChannelInfo& one) {
+               const std::uint64_t distance = one.name.size() == 2 ? 2 : 1;
+               return one.type == halves && one.across == distance && one.down == distance;
+           });
+}
+
 /// Meaning of the channels, in the order of their names; nothing if there are too many. Channels other than colors, and
 /// gray with alpha, are bands with names, and so is alpha beside them.
 std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
+    if (are_luminance_chroma(channels)) return Samples::color;
     const std::string names = list(channels);
     if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
     if (names == "A Y") return Samples::gray_alpha;
@@ -154,13 +172,22 @@ Depth depth_of_channels(const std::vector<ChannelInfo>& channels) {
     return all ? Depth::f16 : Depth::f32;
 }
 
-std::string unsupported(const Bytes& file, const Header& header) {
-    const bool deep = (file.number(4, 4, Endian::little).value_or(0) & 0x800) != 0;
+bool is_multipart(const Bytes& file) {
+    return (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
+}
+
+std::string unsupported(const Bytes& file, const Header& header, std::uint64_t part) {
+    const bool deep = (file.number(4, 4, Endian::little).value_or(0) & 0x800) != 0 && !is_multipart(file);
     if (deep || header.type.starts_with("deep")) return "a deep OpenEXR file is not supported: gpuhist reads flat ones";
     const auto any = [&](auto condition) {
         return std::any_of(header.channels.begin(), header.channels.end(), condition);
     };
-    if (any([](const ChannelInfo& channel) { return channel.subsampled; }))
+    if (are_luminance_chroma(header.channels)) {
+        if (header.width % 2 == 0 && header.height % 2 == 0 && !header.tiled() && part == 0) return {};
+        return "an OpenEXR file of luminance and chroma (" + list(header.channels) + ") " +
+               (part > 0 ? "in a part after the first" : "of odd sides, or in tiles,") + " is not supported";
+    }
+    if (any([](const ChannelInfo& channel) { return channel.subsampled(); }))
         return "an OpenEXR file of subsampled channels (" + list(header.channels) + ") is not supported";
     const auto is_whole = [](const ChannelInfo& channel) { return channel.type == whole_numbers; };
     if (any(is_whole) && !std::all_of(header.channels.begin(), header.channels.end(), is_whole))
@@ -186,36 +213,40 @@ struct Chunk {
     std::uint64_t size = 0;               ///< of its samples, uncompressed
 };
 
-/// Chunks of the first part, and of tiles the first level: first in the table behind the headers.
+/// Chunks of a part, and of tiles the first level: first in its table. The tables of all parts lie behind the headers.
 class Chunks {
   public:
-    Chunks(const Bytes& file, const Header& header) : file_(file), header_(header), table_(header.end) {
-        const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
-        while (multipart) {
+    Chunks(const Bytes& file, const Header& header, std::uint64_t part)
+        : file_(file), header_(header), table_(header.end) {
+        const bool multipart = is_multipart(file);
+        std::uint64_t before = 0;  // chunks
+        if (multipart) table_ = 8;
+        for (std::uint64_t i = 0; multipart; ++i) {
             const auto next = read_header(file, table_);
             const bool last = !next || next->end == table_ + 1;
             table_ = next ? next->end : file.size();
             if (last) break;
+            if (i < part) before += next->chunks;
         }
+        table_ = before > file.size() ? file.size() : table_ + 8 * before;
         // The number of its part, its place, its length, its data.
         head_ = (multipart ? 4 : 0) + (header.tiled() ? 16 : 4);
         columns_ = header.tiled() ? header.tile_width : header.width;
         rows_ = header.tiled() ? header.tile_height : codecs[header.compression].rows;
-        const auto parts = [](std::uint64_t length, std::uint64_t part) { return (length + part - 1) / part; };
-        across_ = parts(header.width, columns_);
-        count_ = saturating_product(across_, parts(header.height, rows_));
-        for (const ChannelInfo& channel : header.channels) pixel_bytes_ += channel.type == halves ? 2 : 4;
+        const auto along = [](std::uint64_t length, std::uint64_t step) { return (length + step - 1) / step; };
+        across_ = along(header.width, columns_);
+        count_ = saturating_product(across_, along(header.height, rows_));
     }
 
     std::uint64_t count() const { return count_; }
-    std::uint64_t bytes() const {
-        return saturating_product(saturating_product(header_.width, header_.height), pixel_bytes_);
-    }
+    std::uint64_t bytes() const { return bytes_of({0, header_.width}, {0, header_.height}); }
     Chunk at(std::uint64_t index) const {
         Chunk chunk;
         chunk.first_row = index / across_ * rows_;
         chunk.rows = std::min(rows_, header_.height - chunk.first_row);
-        chunk.size = std::min(columns_, header_.width - index % across_ * columns_) * chunk.rows * pixel_bytes_;
+        const std::uint64_t left = index % across_ * columns_;
+        chunk.size =
+            bytes_of({left, std::min(left + columns_, header_.width)}, {chunk.first_row, chunk.first_row + chunk.rows});
         const auto offset = file_.number(table_ + 8 * index, 8, Endian::little);
         if (!offset || *offset == 0 || *offset >= file_.size()) return chunk;
         const auto length = file_.number(*offset + head_, 4, Endian::little);
@@ -231,12 +262,37 @@ class Chunks {
     }
 
   private:
+    struct Range {
+        std::uint64_t begin, end;
+        std::uint64_t samples(std::uint64_t distance) const {
+            return (end + distance - 1) / distance - (begin + distance - 1) / distance;
+        }
+    };
+    /// Bytes of all channels' samples. The data window begins where a subsampled channel has a sample.
+    std::uint64_t bytes_of(const Range& columns, const Range& rows) const {
+        std::uint64_t sum = 0;
+        for (const ChannelInfo& channel : header_.channels) {
+            const std::uint64_t samples =
+                saturating_product(columns.samples(channel.across), rows.samples(channel.down));
+            sum = std::max(sum, sum + saturating_product(samples, channel.sample_bytes()));
+        }
+        return sum;
+    }
+
     Bytes file_;
     const Header& header_;
-    std::uint64_t table_, head_ = 0, columns_ = 1, rows_ = 1, across_ = 1, count_ = 0, pixel_bytes_ = 0;
+    std::uint64_t table_, head_ = 0, columns_ = 1, rows_ = 1, across_ = 1, count_ = 0;
 };
 
-void inspect_size(const Bytes& file, const Header& header, Probe& probe) {
+/// Header of a page, which is a part of the file: 0 stands for the first one.
+std::optional<Header> header_of(const Bytes& file, const PagePlace& page) {
+    return read_header(file, page.directory == 0 ? 8 : page.directory);
+}
+std::uint64_t part_of(const PagePlace& page) {
+    return page.directory == 0 ? 0 : page.number;
+}
+
+void inspect_size(const Bytes& file, const Header& header, std::uint64_t part, Probe& probe) {
     if (header.compression >= codecs.size()) {
         probe.unsupported =
             "an OpenEXR file of compression " + std::to_string(header.compression) + " is not supported";
@@ -244,7 +300,7 @@ void inspect_size(const Bytes& file, const Header& header, Probe& probe) {
                header.tile_width * header.tile_height > 1 << 26) {
         probe.unsupported = "an OpenEXR file of tiles of more than 2^26 pixels is not supported";
     } else if (header.width != 0 && header.height != 0) {
-        const Chunks chunks(file, header);
+        const Chunks chunks(file, header, part);
         const std::uint64_t gain = codecs[header.compression].gain;
         if (gain > 1 && chunks.bytes() / gain > file.size())
             probe.too_large = cannot_hold("the OpenEXR file", header.width, header.height);
@@ -253,8 +309,10 @@ void inspect_size(const Bytes& file, const Header& header, Probe& probe) {
     }
 }
 
-void inspect(const Bytes& file, Probe& probe) {
-    const auto header = read_header(file);
+void inspect(const Bytes& whole, Probe& probe) {
+    const Bytes file = whole.part(0, whole.size());
+    probe.held_bytes = file.size();
+    const auto header = header_of(file, probe.page);
     if (!header) {
         probe.truncated = "the OpenEXR file ends inside its header";
         return;
@@ -267,11 +325,11 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.set_size(0, 0);
         return;
     }
-    probe.unsupported = unsupported(file, *header);
+    probe.unsupported = unsupported(file, *header, part_of(probe.page));
     if (!probe.unsupported.empty()) return;
     probe.pixel_bytes = std::max<std::uint64_t>(4, header->channels.size()) *
                         static_cast<std::uint64_t>(sample_bytes(depth_of_channels(header->channels)));
-    inspect_size(file, *header, probe);
+    inspect_size(file, *header, part_of(probe.page), probe);
 }
 
 /// Bytes that run lengths stand for: a count below 0 of literals, or one more than a count of one byte.
@@ -334,21 +392,27 @@ class Stream : public Imf::IStream {
     std::uint64_t position_ = 0;
 };
 
-/// Parts. Those after the first are listed only to be refused by name.
+/// Parts.
 void find_pages(const Bytes& whole, PageList& list) {
     constexpr std::uint64_t longest = 1 << 20;
     const Bytes file = whole.part(0, std::min<std::uint64_t>(longest, whole.size()));
-    const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
+    const bool multipart = is_multipart(file);
     std::uint64_t position = 8;
     do {
         const auto header = read_header(file, position);
+        if (!header && list.count() > 0) {
+            list.rest = file.size() == whole.size() ? "the OpenEXR file ends inside its headers"
+                                                    : "the OpenEXR file's headers have more than 2^20 bytes";
+            list.rest_kind = Kind::truncated;
+        }
         if (!header || header->end == position + 1) return;
-        position = header->end;
         PageFacts page;
+        if (multipart) page.place = position;
+        position = header->end;
         page.width = header->width;
         page.height = header->height;
         page.samples = header->channels.size();
-        if (list.count() > 0) page.problem = "an OpenEXR file's parts after the first are not supported";
+        page.problem = unsupported(file, *header, list.count());
         if (!list.add(std::move(page))) return;
     } while (multipart);
 }
@@ -372,9 +436,31 @@ Imf::FrameBuffer frame_buffer(const std::vector<ChannelInfo>& channels, Samples 
     return buffer;
 }
 
-/// Decodes the first of several parts, and of several levels of tiles. Rows that cannot be decoded stay zeros.
+/// Reads luminance and chroma as colors. Throws exceptions of OpenEXR.
+void read_luminance_chroma(Stream& stream, cv::Mat& pixels) {
+    Imf::RgbaInputFile file(stream, 0);
+    const Imath::Box2i window = file.dataWindow();
+    std::vector<Imf::Rgba> row(static_cast<std::size_t>(pixels.cols));
+    const auto base =
+        reinterpret_cast<std::intptr_t>(row.data()) - window.min.x * static_cast<std::intptr_t>(sizeof(Imf::Rgba));
+    file.setFrameBuffer(reinterpret_cast<Imf::Rgba*>(base), 1, 0);
+    const int channels = pixels.channels();
+    for (int y = 0; y < pixels.rows; ++y) {
+        file.readPixels(window.min.y + y);
+        auto* out = pixels.ptr<std::uint16_t>(y);
+        for (const Imf::Rgba& pixel : row) {
+            const std::array samples{pixel.b.bits(), pixel.g.bits(), pixel.r.bits(), pixel.a.bits()};
+            out = std::copy_n(samples.begin(), channels, out);
+        }
+    }
+}
+
+/// Decodes a part, and the first of several levels of tiles. Rows that cannot be decoded stay zeros.
 Image decode(const EncodedImage& file) {
-    const Header header = *read_header(file.bytes);
+    const Bytes bytes = file.bytes.part(0, file.bytes.size());
+    const std::uint64_t part_number = part_of(file.probe.page);
+    const Header header = *header_of(bytes, file.probe.page);
+    const bool chroma = are_luminance_chroma(header.channels);
     Image image;
     image.depth = depth_of_channels(header.channels);
     image.white = traits_of(image.depth).highest;
@@ -394,20 +480,28 @@ Image decode(const EncodedImage& file) {
         if (damage.empty()) damage = "the OpenEXR file's data at row " + std::to_string(row) + what;
     };
     std::vector<bool> sound(header.height, true);
-    const Chunks chunks(file.bytes, header);
+    const Chunks chunks(bytes, header, part_number);
     for (std::uint64_t i = 0; i < chunks.count(); ++i) {
         const Chunk chunk = chunks.at(i);
         std::string complaint;
-        if (chunk.begin != 0 && fills(file.bytes, header, chunk, complaint)) continue;
+        if (chunk.begin != 0 && fills(bytes, header, chunk, complaint)) continue;
         if (chunk.begin != 0) note(chunk.first_row, " do not fill their part of the picture" + complaint);
         std::fill_n(sound.begin() + static_cast<std::ptrdiff_t>(chunk.first_row), chunk.rows, false);
     }
+    const bool all_there = std::all_of(sound.begin(), sound.end(), [](bool one) { return one; });
+    if (chroma && !all_there)  // the rows around a damaged one need it, too
+        file.refuse("damaged: " + (damage.empty() ? "the OpenEXR file lacks some of its data" : damage), Kind::damaged);
     if (!damage.empty()) file.report(image, damage);
     try {
-        Stream stream(file.bytes);
+        Stream stream(bytes);
         Imf::MultiPartInputFile parts(stream, 0, false);
-        Imf::InputPart part(parts, 0);
         image.pages = static_cast<std::uint64_t>(parts.parts());
+        Imf::InputPart part(parts, static_cast<int>(part_number));
+        if (chroma) {
+            Stream again(bytes);
+            read_luminance_chroma(again, image.pixels);
+            return image;
+        }
         const Imath::Box2i window = part.header().dataWindow();
         part.setFrameBuffer(frame_buffer(ordered, image.samples, window, image.depth, image.pixels));
         for (std::uint64_t y = 0; y < header.height; ++y) {
@@ -422,16 +516,18 @@ Image decode(const EncodedImage& file) {
     } catch (const std::bad_alloc&) {
         file.refuse("no memory for the OpenEXR file's decoder", Kind::memory);
     } catch (const std::exception& error) {
-        file.refuse("damaged: the OpenEXR file's header" + words(error), Kind::damaged);
+        file.refuse((chroma ? "damaged: the OpenEXR file's header or data" : "damaged: the OpenEXR file's header") +
+                        words(error),
+                    Kind::damaged);
     }
     if (!damage.empty()) file.report(image, damage);
     if (image.samples == Samples::gray_alpha) {
-        const std::size_t bytes = sample_bytes(image.depth);
+        const std::size_t size = sample_bytes(image.depth);
         for (int y = 0; y < image.pixels.rows; ++y) {
             unsigned char* pixel = image.pixels.ptr(y);
-            for (int x = 0; x < image.pixels.cols; ++x, pixel += 4 * bytes) {
-                std::memcpy(pixel + bytes, pixel, bytes);
-                std::memcpy(pixel + 2 * bytes, pixel, bytes);
+            for (int x = 0; x < image.pixels.cols; ++x, pixel += 4 * size) {
+                std::memcpy(pixel + size, pixel, size);
+                std::memcpy(pixel + 2 * size, pixel, size);
             }
         }
     }
@@ -450,10 +546,11 @@ const ImageFormat openexr_format{
     {"OpenEXR",
      {"OpenEXR"},
      "f16, f32, u32; halves beside floats converted to f32, exactly",
-     "parts; only the first is read",
-     "R G B, R G B A, Y, Y A; any others, also beside R G B, as bands under their own names, A beside bands as a band "
+     "parts",
+     "R G B, R G B A, Y, Y A; Y RY BY of halves, with and without A, as the colors of OpenEXR's RgbaInputFile; any "
+     "others, also beside R G B, as bands under their own names, A beside bands as a band "
      "called alpha; rows, tiles (the first level), the data window; alpha premultiplied",
-     "deep, subsampled (Y RY BY), u32 beside floats, parts after the first"},
+     "deep, otherwise subsampled, u32 beside floats; damaged Y RY BY even with --on-damaged accept"},
     find_pages};
 
 }  // namespace gpuhist::io

@@ -311,7 +311,8 @@ def openexr(cases):
     part = lambda name, channels: OpenEXR.Part({'compression': OpenEXR.ZIP_COMPRESSION, 'type': OpenEXR.scanlineimage}, dict(channels), name=name)
     with OpenEXR.File([part('one', rgb), part('two', {'Y': rgb['R']})]) as file:
         file.write(cases.path('exr_multipart.exr'))
-    cases.add('exr_multipart.exr', None, color(a), may_refuse=True)
+    second = a[..., :1].astype(np.float32)
+    cases.add('exr_multipart.exr', None, color(a), pages=[color(a), gray(second)])
     for name, mode in (('one_level', OpenEXR.ONE_LEVEL), ('mipmap', OpenEXR.MIPMAP_LEVELS)):
         tiles = OpenEXR.TileDescription()
         tiles.xSize, tiles.ySize, tiles.mode = 16, 16, mode
@@ -320,8 +321,13 @@ def openexr(cases):
             cases.add(f'exr_tiles_{name}.exr', None, color(a), may_refuse=True)
     a = picture(22, 36, 3, 16, 'f')
     chroma = {'BY': (a[::2, ::2, 0], 2), 'RY': (a[::2, ::2, 2], 2)}
-    cases.add('exr_luminance_chroma.exr', subsampled_exr({**chroma, 'Y': (a[..., 1], 1)}), unsupported())
-    cases.add('exr_luminance_chroma_alpha.exr', subsampled_exr({'A': (a[..., 0], 1), **chroma, 'Y': (a[..., 1], 1)}), unsupported())
+    # Without chroma, colors are the luminance; io_tests compare others with OpenEXR's RgbaInputFile.
+    without = {name: (np.zeros_like(values), step) for name, (values, step) in chroma.items()}
+    luminance = np.repeat(a[..., 1:2], 3, 2)
+    cases.add('exr_luminance_chroma.exr', subsampled_exr({**without, 'Y': (a[..., 1], 1)}), color(luminance))
+    cases.add('exr_luminance_chroma_alpha.exr', subsampled_exr({'A': (a[..., 0], 1), **without, 'Y': (a[..., 1], 1)}), color(np.dstack([luminance, a[..., 0]]), alpha='premultiplied'))
+    cases.add('exr_luminance_chroma_odd.exr', subsampled_exr({name: (values[:, :-1] if step == 1 else values, step) for name, (values, step) in {**chroma, 'Y': (a[..., 1], 1)}.items()}), unsupported('odd'))
+    cases.add('exr_subsampled.exr', subsampled_exr({'X': (a[::2, ::2, 0], 2), 'Y': (a[..., 1], 1)}), unsupported('subsampled'))
     cases.add('exr_by_hand.exr', subsampled_exr({'B': (a[..., 2], 1), 'G': (a[..., 1], 1), 'R': (a[..., 0], 1)}), color(a))
     deep = np.empty((5, 6), object)
     for i in np.ndindex(deep.shape):

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <opencv2/core.hpp>
 
+#include "gpuhist/io/pages.hpp"
 #include "support/image_files.hpp"
 
 namespace {
@@ -274,12 +275,82 @@ TEST(OpenExr, EveryCompressionIsRead) {
         }
 }
 
+TEST(OpenExr, LuminanceAndChromaAreColorsOfTheLibrary) {
+    for (const int channels : {3, 4})
+        for (const int compression : {0, 1, 2, 3, 4, 6})
+            for (const cv::Size size : {cv::Size(64, 38), cv::Size(2, 2), cv::Size(300, 70)}) {
+                SCOPED_TRACE(testing::Message() << channels << ' ' << compression << ' ' << size);
+                const cv::Mat colors = picture(size.height, size.width, CV_32FC(channels)) / 100;
+                const Bytes file = gpuhist::test::encode_luminance_chroma(colors, compression);
+                const cv::Mat right = gpuhist::test::read_luminance_chroma(file);
+                const Image image = decode_image(file, "x");
+                ASSERT_EQ(image.pixels.type(), CV_MAKETYPE(CV_16F, channels));
+                EXPECT_EQ(image.depth, Depth::f16);
+                EXPECT_EQ(image.samples, Samples::color);
+                EXPECT_EQ(image.alpha, channels == 4 ? Alpha::premultiplied : Alpha::none);
+                for (int y = 0; y < right.rows; ++y)
+                    for (int x = 0; x < right.cols; ++x)
+                        ASSERT_EQ(std::memcmp(image.pixels.ptr(y, x), right.ptr(y, x),
+                                              2 * static_cast<std::size_t>(channels)),
+                                  0)
+                            << x << ' ' << y;
+            }
+    // Damage is refused, accepted or not: chroma is filtered over many rows.
+    const Bytes whole = gpuhist::test::encode_luminance_chroma(picture(60, 64, CV_32FC3) / 100, 3);
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    Bytes zeroed = whole;
+    std::fill_n(zeroed.begin() + static_cast<std::ptrdiff_t>(zeroed.size() / 2), 64, std::uint8_t{0});
+    const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(whole.size() * 3 / 4));
+    for (const Bytes& file : {zeroed, cut}) EXPECT_TRUE(contains(failure(file, accept), "damaged: the OpenEXR file"));
+    EXPECT_TRUE(contains(failure(cut), "truncated: the OpenEXR file ends before all of its data"));
+}
+
+TEST(OpenExr, PagesAreParts) {
+    cv::Mat halves;
+    picture(21, 33, CV_32FC4).convertTo(halves, CV_16F);
+    const std::vector<cv::Mat> pictures{picture(40, 50, CV_32FC3), halves, picture(17, 60, CV_32FC1)};
+    const Bytes file = gpuhist::test::encode_openexr_parts(pictures);
+    const auto pages = gpuhist::io::probe_pages(file, "x");
+    ASSERT_EQ(pages->pages.size(), 3U);
+    EXPECT_FALSE(pages->rest);
+    const Image first = decode_image(file, "x");
+    EXPECT_EQ(first.pages, 3U);
+    EXPECT_TRUE(same(first.pixels, pictures[0]));
+    const gpuhist::test::TemporaryDirectory temporary;
+    write_file(temporary.path() / "parts.exr", {reinterpret_cast<const char*>(file.data()), file.size()});
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_TRUE(pages->pages[i].problem.empty());
+        DecodeOptions options;
+        options.page = i + 1;
+        for (const Image& image :
+             {decode_image(file, "x", options), read_image(temporary.path() / "parts.exr", options)}) {
+            EXPECT_EQ(image.pages, 3U);
+            ASSERT_EQ(image.pixels.type(), pictures[i].type());
+            EXPECT_TRUE(same(image.pixels, pictures[i])) << i;
+        }
+    }
+    // Data of the first part lie last, so those of the others are all there.
+    const Bytes cut(file.begin(), file.end() - 3000);
+    DecodeOptions options;
+    for (const std::uint64_t page : {1U, 2U, 3U}) {
+        options.page = page;
+        EXPECT_EQ(contains(failure(cut, options), "truncated: the OpenEXR file ends before all of its data"), page == 1)
+            << page;
+    }
+}
+
 TEST(OpenExr, WhatIsNotReadIsNamed) {
     const auto channels = [](const std::vector<std::string>& names) { return says({named(names)}); };
     std::vector<std::string> many;
     for (int i = 100; i < 165; ++i) many.push_back("c" + std::to_string(i));
     EXPECT_TRUE(contains(channels(many), "is not supported: gpuhist reads up to 64"));
-    EXPECT_TRUE(contains(says({{{"BY", 1, 2}, {"RY", 1, 2}, {"Y", 1, 1}}}), "subsampled channels (BY RY Y)"));
+    const std::vector<Channel> chroma{{"BY", 1, 2}, {"RY", 1, 2}, {"Y", 1, 1}};
+    EXPECT_TRUE(contains(says({chroma}), "of luminance and chroma (BY RY Y) of odd sides, or in tiles, is not"));
+    EXPECT_TRUE(contains(says({chroma, 4, 2, 0, 0, 0, 0, 2}), "of odd sides, or in tiles, is not supported"));
+    EXPECT_TRUE(contains(says({{{"BY", 2, 2}, {"RY", 2, 2}, {"Y", 2, 1}}, 4, 2}), "subsampled channels (BY RY Y)"));
+    EXPECT_TRUE(contains(says({{{"X", 1, 2}, {"Y", 1, 1}}, 4, 2}), "subsampled channels (X Y)"));
+    EXPECT_TRUE(contains(says({{{"X", 1, 0}}, 4, 2}), "subsampled channels (X)"));
     EXPECT_TRUE(contains(says({{{"id", 0, 1}, {"z", 2, 1}}}), "of channels of whole numbers and of floats (id z)"));
     EXPECT_TRUE(contains(says({named({"Y"}), 3, 2, 0, 0, 0x800}), "a deep OpenEXR file is not supported"));
     Exr deep{named({"Y"})};

@@ -4,7 +4,11 @@
 #include <ImfFrameBuffer.h>
 #include <ImfHeader.h>
 #include <ImfIO.h>
+#include <ImfMultiPartOutputFile.h>
 #include <ImfOutputFile.h>
+#include <ImfOutputPart.h>
+#include <ImfPartType.h>
+#include <ImfRgbaFile.h>
 #include <openjpeg.h>
 #include <png.h>
 #include <webp/encode.h>
@@ -294,6 +298,23 @@ class MemoryFile : public Imf::OStream {
     std::size_t position_ = 0;
 };
 
+class MemoryInput : public Imf::IStream {
+  public:
+    explicit MemoryInput(const Bytes& bytes) : Imf::IStream("memory"), bytes_(bytes) {}
+    bool read(char* to, int count) override {
+        if (position_ + static_cast<std::size_t>(count) > bytes_.size()) throw std::runtime_error("the file ends");
+        std::memcpy(to, bytes_.data() + position_, static_cast<std::size_t>(count));
+        position_ += static_cast<std::size_t>(count);
+        return position_ < bytes_.size();
+    }
+    std::uint64_t tellg() override { return position_; }
+    void seekg(std::uint64_t position) override { position_ = position; }
+
+  private:
+    const Bytes& bytes_;
+    std::size_t position_ = 0;
+};
+
 }  // namespace
 
 Bytes encode_png(const cv::Mat& picture, int level) {
@@ -347,6 +368,70 @@ Bytes encode_openexr(const cv::Mat& picture, int compression, bool half) {
         Imf::OutputFile file(memory, header);
         file.setFrameBuffer(frame);
         file.writePixels(samples.rows);
+    }
+    return memory.bytes;
+}
+
+Bytes encode_luminance_chroma(const cv::Mat& picture, int compression) {
+    std::vector<Imf::Rgba> pixels;
+    for (int y = 0; y < picture.rows; ++y)
+        for (int x = 0; x < picture.cols; ++x) {
+            const auto* in = picture.ptr<float>(y, x);
+            pixels.emplace_back(in[2], in[1], in[0], picture.channels() == 4 ? in[3] : 1.0F);
+        }
+    MemoryFile memory;
+    {
+        Imf::Header header(picture.cols, picture.rows);
+        header.compression() = static_cast<Imf::Compression>(compression);
+        Imf::RgbaOutputFile file(memory, header, picture.channels() == 4 ? Imf::WRITE_YCA : Imf::WRITE_YC);
+        file.setFrameBuffer(pixels.data(), 1, static_cast<std::size_t>(picture.cols));
+        file.writePixels(picture.rows);
+    }
+    return memory.bytes;
+}
+
+cv::Mat read_luminance_chroma(const Bytes& bytes) {
+    MemoryInput memory(bytes);
+    Imf::RgbaInputFile file(memory, 0);
+    const Imath::Box2i window = file.dataWindow();
+    cv::Mat pixels(window.max.y - window.min.y + 1, window.max.x - window.min.x + 1, CV_16FC4);
+    std::vector<Imf::Rgba> all(pixels.total());
+    const std::ptrdiff_t columns = pixels.cols;
+    file.setFrameBuffer(all.data() - window.min.x - window.min.y * columns, 1, static_cast<std::size_t>(columns));
+    file.readPixels(window.min.y, window.max.y);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::array samples{all[i].b, all[i].g, all[i].r, all[i].a};
+        std::memcpy(pixels.data + i * sizeof samples, samples.data(), sizeof samples);
+    }
+    return pixels;
+}
+
+Bytes encode_openexr_parts(const std::vector<cv::Mat>& pictures) {
+    std::vector<Imf::Header> headers;
+    std::vector<Imf::FrameBuffer> frames(pictures.size());
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        const cv::Mat& picture = pictures[i];
+        const Imf::PixelType type = picture.depth() == CV_16F ? Imf::HALF : Imf::FLOAT;
+        const Imath::Box2i screen({0, 0}, {99, 99}), window({0, 0}, {picture.cols - 1, picture.rows - 1});
+        Imf::Header& header = headers.emplace_back(screen, window);
+        header.setName("part " + std::to_string(i));
+        header.setType(Imf::SCANLINEIMAGE);
+        const std::string names = picture.channels() == 1 ? "Y" : "BGRA";
+        for (int c = 0; c < picture.channels(); ++c) {
+            const std::string name = names.substr(static_cast<std::size_t>(c), 1);
+            header.channels().insert(name, Imf::Channel(type));
+            auto* const first = reinterpret_cast<char*>(picture.data) + c * picture.elemSize1();
+            frames[i].insert(name, Imf::Slice(type, first, picture.elemSize(), picture.step));
+        }
+    }
+    MemoryFile memory;
+    {
+        Imf::MultiPartOutputFile file(memory, headers.data(), static_cast<int>(headers.size()), false, 0);
+        for (std::size_t i = pictures.size(); i-- > 0;) {  // the last part's data lie first
+            Imf::OutputPart part(file, static_cast<int>(i));
+            part.setFrameBuffer(frames[i]);
+            part.writePixels(pictures[i].rows);
+        }
     }
     return memory.bytes;
 }

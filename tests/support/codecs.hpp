@@ -18,6 +18,12 @@ std::vector<unsigned char> encode(const std::string& extension, const cv::Mat& p
 std::vector<unsigned char> encode_png(const cv::Mat& picture, int level);
 std::vector<unsigned char> encode_lossy_webp(const cv::Mat& picture, float quality);
 std::vector<unsigned char> encode_openexr(const cv::Mat& picture, int compression, bool half);
+/// Luminance and subsampled chroma of a picture of floats, with alpha if it has four channels; and the colors that
+/// OpenEXR's RgbaInputFile makes of such a file: B, G, R, A as halves.
+std::vector<unsigned char> encode_luminance_chroma(const cv::Mat& picture, int compression);
+cv::Mat read_luminance_chroma(const std::vector<unsigned char>& file);
+/// Pictures of halves or floats as the parts of a file.
+std::vector<unsigned char> encode_openexr_parts(const std::vector<cv::Mat>& pictures);
 
 /// Decodes a PNG, TIFF or JPEG. Few bits and palettes become 8 bits, colors B G R or B G R A; gray with alpha stays two
 /// channels, ink four. Throws where the codec finds an error.
