@@ -474,6 +474,10 @@ void inspect(const Bytes& file, Probe& probe) {
     const std::uint64_t planes = probe.page.directory > 0 ? probe.page.plane + 1 : header.planes();
     if (!header.compressed && !file.has(header.data, saturating_product(planes, header.plane_bytes())))
         probe.truncated = "the FITS file ends in the data of " + header.place();
+    // All of what fills the last block may be missing, but not a part.
+    const std::uint64_t data_end = saturating_sum(header.data, header.data_bytes());
+    if (probe.truncated.empty() && file.size() > data_end && file.size() < header.end())
+        probe.truncated = "the FITS file ends in the last block of the data of " + header.place();
     probe.depth = scaling_of(header).depth;
     probe.pixel_bytes = sample_bytes(probe.depth);
     probe.strip_rows = 1;

@@ -12,8 +12,10 @@ import logging
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import warnings
+import zipfile
 import zlib
 
 os.environ['OPENCV_LOG_LEVEL'] = 'OFF'
@@ -23,6 +25,7 @@ import imagecodecs
 import numpy as np
 import OpenEXR
 import tifffile
+from astropy.io import fits
 from PIL import Image
 
 import bmp_cases
@@ -30,6 +33,7 @@ import png_cases
 import tiff_writer as t
 
 HEIGHT, WIDTH, COUNT = 150, 200, 200
+ARCHIVES = ('.tar', '.tar.gz', '.tar.xz', '.zip')
 
 # The part of the damages that must be refused at least. Where there is a checksum: all. Elsewhere what codecs notice, less a little:
 # a frame of zstd has a checksum only where its writer wants one, and libtiff does not.
@@ -37,7 +41,9 @@ FLOORS = {
     'PNG': 1, 'PNG, interlaced': 1, 'TIFF deflate': 1, 'TIFF deflate, predictor': 1, 'TIFF zstd, checksum': 1, 'TIFF LZMA': 1,
     'TIFF zstd': .55, 'TIFF none': .45, 'TIFF LZW': .75, 'TIFF PackBits': .6, 'TIFF JPEG': .7, 'TIFF WebP': .5,
     'JPEG baseline': .7, 'JPEG restart': .65, 'JPEG progressive': .75, 'WebP lossy': .6, 'WebP lossless': .6, 'JPEG 2000': .45,
-    'OpenEXR ZIP': .95, 'OpenEXR PIZ': .5, 'BMP RLE': .75, 'BMP': .45, 'Radiance': .6, 'PAM': .45, 'PPM, text': .9
+    'OpenEXR ZIP': .95, 'OpenEXR PIZ': .5, 'BMP RLE': .75, 'BMP': .45, 'Radiance': .6, 'PAM': .45, 'PPM, text': .9,
+    'GIF': .8, 'TGA': .45, 'TGA RLE': .75, 'QOI': .75, 'AVIF': .45, 'JPEG XL lossless': .95, 'JPEG XL lossy': .95, 'FITS': .45, 'FITS, checksum': .98, 'NPY': .45,
+    'tar': 1, 'tar.gz': 1, 'tar.xz': 1, 'zip': 1, 'zip, deflate': 1
 }
 
 
@@ -62,11 +68,28 @@ def saved(image, form, **options):
     return out.getvalue()
 
 
-def opened(data):
+def opened(data, mode=None):
     """By Pillow, which must not be content with less than the whole."""
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        return np.asarray(Image.open(io.BytesIO(data)))
+        return np.asarray(Image.open(io.BytesIO(data)).convert(mode))
+
+
+def read_fits(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        with fits.open(io.BytesIO(data)) as units:
+            return units[0].data
+
+
+def read_tar(data):
+    with tarfile.open(fileobj=io.BytesIO(data), errorlevel=2) as archive:
+        return opened(archive.extractfile('image.png').read())
+
+
+def read_zip(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return opened(archive.read('image.bmp'))
 
 
 def read_tiff(data):
@@ -131,6 +154,40 @@ def subjects():
     yield 'Radiance', 'hdr', hdr, hdr.index(b'\n', hdr.index(b'-Y ')) + 1, imagecodecs.rgbe_decode
     head = b'P7\nWIDTH %d\nHEIGHT %d\nDEPTH 3\nMAXVAL 255\nTUPLTYPE RGB\nENDHDR\n' % (WIDTH, HEIGHT)
     yield 'PAM', 'pam', head + a.tobytes(), len(head), lambda data: np.frombuffer(data[len(head):][:a.size], np.uint8).reshape(a.shape)
+    colors = Image.fromarray(a).quantize(64)
+    gif = saved(colors, 'GIF')
+    yield 'GIF', 'gif', gif, 13 + 3 * 64, lambda data: opened(data, 'RGB')
+    tga = saved(Image.fromarray(a), 'TGA')
+    yield 'TGA', 'tga', tga, 18, opened
+    tga = saved(colors.convert('RGB'), 'TGA', compression='tga_rle')
+    yield 'TGA RLE', 'tga', tga, 18, opened
+    yield 'QOI', 'qoi', imagecodecs.qoi_encode(a), 14, imagecodecs.qoi_decode
+    avif = imagecodecs.avif_encode(a, level=90)
+    yield 'AVIF', 'avif', avif, avif.index(b'mdat') + 4, imagecodecs.avif_decode
+    jxl = imagecodecs.jpegxl_encode(a, lossless=True)
+    yield 'JPEG XL lossless', 'jxl', jxl, 20, imagecodecs.jpegxl_decode
+    jxl = imagecodecs.jpegxl_encode(a, level=90, lossless=False)
+    yield 'JPEG XL lossy', 'jxl', jxl, 20, imagecodecs.jpegxl_decode
+    for name, checksum in (('FITS', False), ('FITS, checksum', True)):
+        out = io.BytesIO()
+        fits.PrimaryHDU(a[..., 0].astype(np.uint16) * 257).writeto(out, checksum=checksum)
+        yield name, 'fits', out.getvalue(), 0 if checksum else 2880, read_fits
+    out = io.BytesIO()
+    np.save(out, a)
+    yield 'NPY', 'npy', out.getvalue(), 128, lambda data: np.load(io.BytesIO(data))
+    png = saved(Image.fromarray(a), 'PNG')
+    for name, extension, mode in (('tar', 'tar', 'w'), ('tar.gz', 'tar.gz', 'w:gz'), ('tar.xz', 'tar.xz', 'w:xz')):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode=mode) as archive:
+            member = tarfile.TarInfo('image.png')
+            member.size = len(png)
+            archive.addfile(member, io.BytesIO(png))
+        yield name, extension, out.getvalue(), 0, read_tar
+    for name, method in (('zip', zipfile.ZIP_STORED), ('zip, deflate', zipfile.ZIP_DEFLATED)):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, 'w', method) as archive:
+            archive.writestr(zipfile.ZipInfo('image.bmp'), saved(Image.fromarray(a), 'BMP'), method)
+        yield name, 'zip', out.getvalue(), 0, read_zip
     text = b'P3\n%d %d\n255\n' % (WIDTH, HEIGHT)
     body = b'\n'.join(b' '.join(b'%d' % v for v in row) for row in a.reshape(HEIGHT, -1).tolist()) + b'\n'
     yield 'PPM, text', 'ppm', text + body, len(text), lambda data: np.array(data[len(text):].split()[:a.size], dtype=np.uint8).reshape(a.shape)
@@ -235,16 +292,22 @@ def write(folder, name, data):
 
 def run(program, folder, out):
     """Names that are refused (and why) and measured, and what else went wrong."""
-    result = subprocess.run([program, '-q', '--engine', 'cpu', '--write', 'stats', '-o', out, folder], capture_output=True)
+    archives = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(ARCHIVES))  # a walk takes none
+    result = subprocess.run([program, '-q', '--engine', 'cpu', '--write', 'stats', '-o', out, folder, *archives], capture_output=True)
     lines = result.stderr.decode(errors='replace').splitlines()
     faults = [f'exit code {result.returncode}'] if result.returncode != 1 else []
     noise = [line for line in lines if not line.startswith('gpuhist')]
     if noise:
         faults.append(f'{len(noise)} lines on standard error are not gpuhist\'s, such as: {noise[0]}')
+
+    def file_of(path):  # that of an image in an archive is the archive
+        return os.path.relpath(path, folder).split(os.sep)[0] if os.path.isabs(path) else path.split(os.sep)[0]
+
     with open(os.path.join(out, 'errors.csv'), newline='', errors='replace') as file:
-        refused = {os.path.basename(row['path']): f'{row["kind"]}: {row["message"]}' for row in csv.DictReader(file)}
+        refused = {file_of(row['path']): f'{row["kind"]}: {row["message"]}' for row in csv.DictReader(file)}
     with open(os.path.join(out, 'stats.csv'), newline='', errors='replace') as file:
-        measured = {os.path.basename(row['path']) for row in csv.DictReader(file)}
+        measured = {file_of(row['path']) for row in csv.DictReader(file)}
+    measured -= {file for file in refused if file.endswith(ARCHIVES)}  # an error may be about what lies behind the image
     return refused, measured, faults
 
 

@@ -455,6 +455,8 @@ TEST(Fits, PagesAreImagesAndPlanes) {
     // The last block may lack what fills it; after it, anything but an extension or zeros is wrong.
     EXPECT_EQ(samples(read(fits_unit(fits_cards(8, {2, 1}), "ab", false))), bytes_of("ab"));
     const std::string one = fits(8, {2, 1}, "ab");
+    EXPECT_TRUE(contains(says(one.substr(0, 5000)), "truncated: the FITS file ends in the last block of the data"));
+    EXPECT_EQ(samples(read(one.substr(0, 5000), accept_damage)), bytes_of("ab"));
     EXPECT_FALSE(gpuhist::io::probe_pages(bytes_of(one + std::string(5000, '\0')), "x")->rest);
     EXPECT_TRUE(
         contains(gpuhist::io::probe_pages(bytes_of(one + "more"), "x")->rest->what(), "nor an extension at byte 5760"));
