@@ -31,8 +31,8 @@ struct Copy {
     Depth depth{};
     std::optional<io::NewFile> file{};
     std::exception_ptr error{};  ///< why that cannot be written
-    io::TiffForm form{};         ///< if it is a TIFF
-    bool of_stack = false;       ///< it becomes a page of a TIFF when the run ends
+    io::EncodeOptions form{};
+    bool of_stack = false;  ///< it becomes a page of a TIFF when the run ends
     /// End of the name of its file. A georeferenced image stays a TIFF, because PNG has no place for that.
     const char* extension(Samples samples) const {
         if (of_stack) return page_copy_extension;

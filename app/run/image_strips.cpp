@@ -72,7 +72,7 @@ void Measurer::InStrips::open_mask() {
     const ImageView& view = image_.view;
     const std::uint64_t held = share_.bytes();
     const std::uint64_t rows = MaskRows::strip_bytes + measurer_.strip_bytes();
-    io::DecodeOptions decode = measurer_.options_.decode;
+    io::DecodeOptions decode = measurer_.decoding();
     decode.admit = [this, held, rows, pixels = static_cast<std::uint64_t>(view.pixels())](std::uint64_t file_bytes,
                                                                                           std::uint64_t pixel_bytes) {
         if (given_) return;  // it is opened for a further pass

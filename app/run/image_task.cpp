@@ -60,7 +60,7 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
       sinks_(sinks),
       times_(times),
       single_(single),
-      threads_of_copy_(single ? threads : 1) {
+      threads_of_image_(single ? threads : 1) {
     for (const LabelMap& map : parse_label_maps(options.labels)) labels_.emplace_back(map);
 }
 
@@ -106,7 +106,7 @@ void Measurer::measure(Batch& batch) {
 void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock) {
     const Input& input = image.outcome->input;
     const bool normalized = image.writes.normalized;
-    io::DecodeOptions decode = options_.decode;
+    io::DecodeOptions decode = decoding();
     decode.allocator = allocator_.get();
     decode.masks = options_.masks_of_file;
     decode.metadata = normalized;
@@ -183,7 +183,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
 void Measurer::decode_left(Image& image, std::uint64_t held, MemoryBudget::Share& share) const {
     const Input& input = image.outcome->input;
     const io::Image left = std::move(image.file);
-    io::DecodeOptions decode = options_.decode;
+    io::DecodeOptions decode = decoding();
     decode.allocator = allocator_.get();
     decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
         share.require(held + file_bytes + pixel_bytes * (1 + (image.writes.normalized ? most_copies() : 0)));
@@ -290,7 +290,7 @@ void Measurer::prepare(Image& image) const {
 /// Reads the mask of an image, once there is memory for it.
 void Measurer::read_mask(Image& image, MemoryBudget::Share& share) const {
     if (!masks_.any()) return;
-    io::DecodeOptions decode = options_.decode;
+    io::DecodeOptions decode = decoding();
     const std::uint64_t held = share.bytes(), pixels = static_cast<std::uint64_t>(image.view.pixels());
     decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
         share.require(held + pixels + file_bytes + pixel_bytes);

@@ -99,6 +99,12 @@ class Measurer {
     class InStrips;  // run/image_strips.hpp
     class Regions;   // run/image_regions.cpp
 
+    /// Options for reading an image, or what is beside it.
+    io::DecodeOptions decoding() const {
+        io::DecodeOptions options = options_.decode;
+        options.threads = threads_of_image_;
+        return options;
+    }
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
     void decode_left(Image& image, std::uint64_t held, MemoryBudget::Share& share) const;
     /// Returns whether the pixels of an image are needed on the host, for more than an analysis.
@@ -156,7 +162,7 @@ class Measurer {
     const Sinks& sinks_;
     StageTimes& times_;
     const bool single_;  ///< there is one input
-    const int threads_of_copy_;
+    const int threads_of_image_;
     int pass_ = 1;
     bool summed_ = false;
     bool kept_ = false, values_kept_ = false;  ///< analyses, and with them values

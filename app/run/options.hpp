@@ -48,6 +48,7 @@ struct Options : ImageRequest {
     bool split_pages = false;           ///< copies of a TIFF's pages are a file each
     std::int64_t copy_size = 0;         ///< longest side of normalized copies; 0: they are as large as their images
     io::TiffCompression compression = io::TiffCompression::deflate;  ///< of copies that are TIFFs
+    int png_level = io::EncodeOptions{}.png_level;                   ///< of copies that are PNGs
     std::string masks;                  ///< an image, or a directory of such, that is 0 at masked pixels
     std::string labels;                 ///< a label image, or a directory of such: regions
     bool label_zero = false;            ///< label 0 is a region too

@@ -141,6 +141,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--fill"] = normalization.fill ? number(*normalization.fill) : "";
     all["--split-pages"] = options.split_pages ? "yes" : "no";
     all["--compression"] = io::to_string(options.compression);
+    all["--png-level"] = std::to_string(options.png_level);
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all[thresholds_option] = options.flags_asked() ? io::flags_json(options.flags) : "";
     all[keep_counts_option] = options.keep_image_counts ? "images" : options.keep_counts ? "set" : "";

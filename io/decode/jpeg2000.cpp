@@ -325,8 +325,10 @@ struct Destroy {
 };
 
 /// Decodes all components. Throws IoError for any damage, accepted or not, because OpenJPEG then returns memory that
-/// was partly never written.
-auto decode_components(const EncodedImage& file, std::string& note) {
+/// was partly never written. With several threads, it returns null instead if OpenJPEG says anything: its words then
+/// depend on which thread is first.
+std::unique_ptr<opj_image_t, Destroy<opj_image_destroy>> decode_components(const EncodedImage& file, int threads,
+                                                                           std::string& note) {
     Source source{file.bytes, 0, {}, {}};
     const std::unique_ptr<opj_stream_t, Destroy<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
     const std::unique_ptr<opj_codec_t, Destroy<opj_destroy_codec>> codec(
@@ -342,21 +344,24 @@ auto decode_components(const EncodedImage& file, std::string& note) {
     opj_set_warning_handler(
         codec.get(), [](const char*, void*) {}, nullptr);
     opj_set_error_handler(codec.get(), take_complaint, &source);
-    const auto fail = [&](const char* what) {
+    using Decoded = std::unique_ptr<opj_image_t, Destroy<opj_image_destroy>>;
+    const auto fail = [&](const char* what) -> Decoded {
+        if (threads > 1) return nullptr;
         file.refuse("damaged: the JPEG 2000 file's " + std::string(what) + " (OpenJPEG: \"" + source.complaint + "\")",
                     IoError::Kind::damaged);
     };
     opj_dparameters_t parameters;
     opj_set_default_decoder_parameters(&parameters);
     opj_image_t* made = nullptr;
-    const bool ready = opj_setup_decoder(codec.get(), &parameters) &&
-                       opj_decoder_set_strict_mode(codec.get(), OPJ_TRUE) &&
-                       opj_read_header(stream.get(), codec.get(), &made);
-    std::unique_ptr<opj_image_t, Destroy<opj_image_destroy>> image(made);
-    if (!ready || !image) fail("header");
+    const bool ready =
+        opj_setup_decoder(codec.get(), &parameters) && opj_codec_set_threads(codec.get(), threads > 1 ? threads : 0) &&
+        opj_decoder_set_strict_mode(codec.get(), OPJ_TRUE) && opj_read_header(stream.get(), codec.get(), &made);
+    Decoded image(made);
+    if (!ready || !image) return fail("header");
     // From here on a warning is about the data.
     opj_set_warning_handler(codec.get(), take_complaint, &source);
-    if (!opj_decode(codec.get(), stream.get(), image.get()) || !source.complaint.empty()) fail("data");
+    if (!opj_decode(codec.get(), stream.get(), image.get()) || !source.complaint.empty()) return fail("data");
+    if (!source.note.empty() && threads > 1) return nullptr;
     if (!source.note.empty()) note = "OpenJPEG: \"" + source.note + "\"";
     return image;
 }
@@ -407,7 +412,8 @@ void store_sycc(const opj_image_t& from, cv::Mat& pixels) {
 Image decode(const EncodedImage& file) {
     if (!file.probe.damaged.empty()) file.refuse("damaged: " + file.probe.damaged, IoError::Kind::damaged);
     Image image;
-    const auto from = decode_components(file, image.note);
+    auto from = decode_components(file, file.options.threads, image.note);
+    if (!from) from = decode_components(file, 1, image.note);
     const unsigned count = from->numcomps;
     const auto& first = from->comps[0];
     const auto is_alpha = [](const auto& one) { return one.alpha == 1 || one.alpha == 2; };  // straight, premultiplied

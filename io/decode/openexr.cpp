@@ -5,11 +5,13 @@
 #include <ImfInputPart.h>
 #include <ImfMultiPartInputFile.h>
 #include <ImfRgbaFile.h>
+#include <ImfThreading.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -455,6 +457,30 @@ void read_luminance_chroma(Stream& stream, cv::Mat& pixels) {
     }
 }
 
+/// Reads all rows of a part by several threads. Returns false if any cannot be decoded.
+template <class SetBuffer>
+bool read_rows_at_once(const Bytes& bytes, int part_number, int threads, std::uint64_t height,
+                       const SetBuffer& set_buffer) {
+    static std::mutex mutex;  // the library has one set of threads for all files
+    {
+        const std::lock_guard lock(mutex);
+        if (Imf::globalThreadCount() < threads) Imf::setGlobalThreadCount(threads);
+    }
+    try {
+        Stream stream(bytes);
+        Imf::MultiPartInputFile parts(stream, threads, false);
+        Imf::InputPart part(parts, part_number);
+        set_buffer(part);
+        const int first = part.header().dataWindow().min.y;
+        part.readPixels(first, first + static_cast<int>(height) - 1);
+        return true;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
 /// Decodes a part, and the first of several levels of tiles. Rows that cannot be decoded stay zeros.
 Image decode(const EncodedImage& file) {
     const Bytes bytes = file.bytes.part(0, file.bytes.size());
@@ -472,8 +498,11 @@ Image decode(const EncodedImage& file) {
     const std::vector<ChannelInfo> ordered = in_pixel_order(header.channels);
     if (bands) image.bands = names_of_bands(ordered, image.samples);
     image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
-    for (int y = 0; y < image.pixels.rows; ++y)
-        std::memset(image.pixels.ptr(y), 0, static_cast<std::size_t>(image.pixels.cols) * image.pixels.elemSize());
+    const auto clear = [&] {
+        for (int y = 0; y < image.pixels.rows; ++y)
+            std::memset(image.pixels.ptr(y), 0, static_cast<std::size_t>(image.pixels.cols) * image.pixels.elemSize());
+    };
+    clear();
     const auto words = [](const std::exception& error) { return " (OpenEXR: \"" + std::string(error.what()) + "\")"; };
     std::string damage;
     const auto note = [&](std::uint64_t row, const std::string& what) {
@@ -503,8 +532,15 @@ Image decode(const EncodedImage& file) {
             return image;
         }
         const Imath::Box2i window = part.header().dataWindow();
-        part.setFrameBuffer(frame_buffer(ordered, image.samples, window, image.depth, image.pixels));
-        for (std::uint64_t y = 0; y < header.height; ++y) {
+        const auto set_buffer = [&](Imf::InputPart& to) {
+            to.setFrameBuffer(frame_buffer(ordered, image.samples, window, image.depth, image.pixels));
+        };
+        const bool at_once = file.options.threads > 1 && all_there && chunks.count() > 1;
+        const bool done = at_once && read_rows_at_once(bytes, static_cast<int>(part_number), file.options.threads,
+                                                       header.height, set_buffer);
+        if (at_once && !done) clear();
+        set_buffer(part);
+        for (std::uint64_t y = 0; y < header.height && !done; ++y) {
             if (!sound[y]) continue;
             try {
                 part.readPixels(window.min.y + static_cast<int>(y));

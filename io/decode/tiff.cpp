@@ -9,11 +9,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "decode/formats.hpp"
 #include "decode/tiff_codecs.hpp"
 #include "decode/tiff_layout.hpp"
 #include "decode/tiff_samples.hpp"
+#include "files/threads.hpp"
 #include "files/window.hpp"
 
 namespace gpuhist::io {
@@ -91,10 +93,14 @@ class Rows {
     Rows(const EncodedImage& file, const TiffLayout& layout, std::uint64_t at_once)
         : file_(file),
           layout_(layout),
-          codec_(open_codec(file, layout)),
           stored_(file.allocate(at_once, layout.width,
                                 CV_MAKETYPE(opencv_depth(layout.depth), static_cast<int>(layout.channels)))),
           samples_(layout, stored_) {
+        // One thread per four pieces at most: then strips and tiles being decoded take a part of the memory of these.
+        const std::uint64_t rows = (std::min(at_once, layout.height) + layout.strip_rows() - 1) / layout.strip_rows();
+        const std::uint64_t pieces = saturating_product(rows, layout.pieces() / layout.down);
+        const auto most = static_cast<std::uint64_t>(std::max(1, file.options.threads));
+        for (std::uint64_t i = 0; i < std::min(most, 1 + pieces / 4); ++i) workers_.emplace_back(file, layout);
         if (layout.finish == Finish::cmyk)
             colors_ = file.allocate(at_once, layout.width, CV_MAKETYPE(opencv_depth(layout.depth), 3));
     }
@@ -104,17 +110,10 @@ class Rows {
     cv::Mat& decode(std::uint64_t first, std::uint64_t count, Image& image) {
         samples_.begin_at(first);
         layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
-            unsigned char* place = samples_.in_place(piece);
-            if (!place) place = scratch_.of(piece.bytes);
-            std::string wrong;
-            if (piece.sparse)
-                fill_sparse(layout_, piece, place);
-            else
-                wrong = codec_->decode(i, piece, place);
-            if (!wrong.empty()) file_.report(image, "the TIFF's " + layout_.name_of(i) + ": " + wrong);
-            if (const std::string why = samples_.put(piece, place); !why.empty()) file_.refuse(why);
-            file_.bytes.let_go();
+            waiting_.push_back({i, piece, {}, {}});
+            if (workers_.size() == 1 || waiting_.size() == most_waiting) decode_waiting(image);
         });
+        decode_waiting(image);
         if (layout_.finish == Finish::ycbcr) finish_ycbcr(layout_, stored_);
         if (layout_.finish == Finish::log_luv) finish_log_luv(stored_);
         if (layout_.finish == Finish::cmyk) finish_cmyk(stored_, colors_);
@@ -122,12 +121,46 @@ class Rows {
     }
 
   private:
+    static constexpr std::size_t most_waiting = 4096;
+    struct Piece {
+        std::uint64_t index;
+        TiffPiece piece;
+        std::string wrong, refusal;
+    };
+    /// What a thread needs for itself.
+    struct Worker {
+        Worker(const EncodedImage& file, const TiffLayout& layout) : codec(open_codec(file, layout)) {}
+        std::unique_ptr<TiffCodec> codec;
+        Scratch scratch;
+    };
+
+    /// Decodes pieces. Damage and refusals come in their order.
+    void decode_waiting(Image& image) {
+        on_threads(static_cast<int>(workers_.size()), waiting_.size(), [&](std::size_t i, int thread) {
+            Worker& worker = workers_[static_cast<std::size_t>(thread)];
+            auto& [index, piece, wrong, refusal] = waiting_[i];
+            unsigned char* place = samples_.in_place(piece);
+            if (!place) place = worker.scratch.of(piece.bytes);
+            if (piece.sparse)
+                fill_sparse(layout_, piece, place);
+            else
+                wrong = worker.codec->decode(index, piece, place);
+            refusal = samples_.put(piece, place);
+        });
+        for (const Piece& one : waiting_) {
+            if (!one.wrong.empty()) file_.report(image, "the TIFF's " + layout_.name_of(one.index) + ": " + one.wrong);
+            if (!one.refusal.empty()) file_.refuse(one.refusal);
+        }
+        waiting_.clear();
+        file_.bytes.let_go();
+    }
+
     const EncodedImage& file_;
     const TiffLayout& layout_;
-    const std::unique_ptr<TiffCodec> codec_;
     cv::Mat stored_, colors_;
     TiffSamples samples_;
-    Scratch scratch_;
+    std::vector<Worker> workers_;
+    std::vector<Piece> waiting_;
 };
 
 /// Mask of an image, some rows after the other.

@@ -91,7 +91,7 @@ tmsize_t read(thandle_t handle, void* to, tmsize_t size) {
     Client& client = client_of(handle);
     const std::uint64_t begin = std::min<std::uint64_t>(client.position, client.file.size());
     const std::uint64_t count = std::min<std::uint64_t>(client.file.size() - begin, static_cast<std::uint64_t>(size));
-    std::memcpy(to, client.file.part(begin, count).at(0), count);
+    client.file.copy(begin, count, static_cast<unsigned char*>(to));
     for (std::uint64_t at = begin; at < std::min<std::uint64_t>(begin + count, client.header.size()); ++at)
         static_cast<unsigned char*>(to)[at - begin] = client.header[at];
     client.position = begin + count;

@@ -25,10 +25,10 @@ void BytesInMemory::write(std::uint64_t place, const void* data, std::size_t cou
 namespace {
 
 std::unique_ptr<RowEncoder> make_encoder(EncodedBytes& to, const std::filesystem::path& path, cv::Size sides, int type,
-                                         Samples samples, std::optional<Depth> depth, const TiffForm& form) {
+                                         Samples samples, std::optional<Depth> depth, const EncodeOptions& options) {
     const std::string extension = path.extension().string(), name = path.string();
-    if (extension == ".png") return png_encoder(to, sides, type, samples, name);
-    if (extension == ".tiff") return tiff_encoder(to, sides, type, samples, name, depth == Depth::u32, form);
+    if (extension == ".png") return png_encoder(to, sides, type, samples, name, options);
+    if (extension == ".tiff") return tiff_encoder(to, sides, type, samples, name, depth == Depth::u32, options);
     fail(name, "cannot be encoded: only .png and .tiff are written");
 }
 
@@ -36,8 +36,8 @@ std::unique_ptr<RowEncoder> make_encoder(EncodedBytes& to, const std::filesystem
 class FileEncoder final : public RowEncoder {
   public:
     FileEncoder(NewFile& file, const std::filesystem::path& path, cv::Size sides, int type, Samples samples,
-                std::optional<Depth> depth, const TiffForm& form)
-        : bytes_(file), encoder_(make_encoder(bytes_, path, sides, type, samples, depth, form)) {}
+                std::optional<Depth> depth, const EncodeOptions& options)
+        : bytes_(file), encoder_(make_encoder(bytes_, path, sides, type, samples, depth, options)) {}
     void add(const cv::Mat& rows) override { encoder_->add(rows); }
     void finish() override { encoder_->finish(); }
 
@@ -56,14 +56,14 @@ class FileEncoder final : public RowEncoder {
 }  // namespace
 
 std::unique_ptr<RowEncoder> encode_rows(NewFile& file, cv::Size sides, int type, Samples samples,
-                                        std::optional<Depth> depth, const TiffForm& form) {
-    return std::make_unique<FileEncoder>(file, file.path(), sides, type, samples, depth, form);
+                                        std::optional<Depth> depth, const EncodeOptions& options) {
+    return std::make_unique<FileEncoder>(file, file.path(), sides, type, samples, depth, options);
 }
 
 std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples,
-                                        std::optional<Depth> depth, const TiffForm& form) {
+                                        std::optional<Depth> depth, const EncodeOptions& options) {
     BytesInMemory bytes;
-    const auto encoder = make_encoder(bytes, path, image.size(), image.type(), samples, depth, form);
+    const auto encoder = make_encoder(bytes, path, image.size(), image.type(), samples, depth, options);
     encoder->add(image);
     encoder->finish();
     return std::move(bytes.bytes);

@@ -100,7 +100,7 @@ std::string nodata_text(double value) {
 class TiffEncoder final : public RowEncoder {
   public:
     TiffEncoder(EncodedBytes& to, cv::Size sides, int type, Samples samples, const std::string& name, bool u32,
-                const TiffForm& form)
+                const EncodeOptions& form)
         : output_{to}, name_(name), height_(sides.height) {
         // OpenCV moves no channels of half precision, but of words.
         const int depth = CV_MAT_DEPTH(type), moved = depth == CV_16F ? CV_16U : depth;
@@ -164,7 +164,7 @@ class TiffEncoder final : public RowEncoder {
 
     std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(row_.cols) * row_.elemSize(); }
 
-    void compress(const TiffForm& form, bool floating) {
+    void compress(const EncodeOptions& form, bool floating) {
         const TiffCompression compression = form.compression;
         constexpr int numbers[] = {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_ZSTD};
         const int number = numbers[static_cast<std::size_t>(compression)];
@@ -234,7 +234,7 @@ class TiffEncoder final : public RowEncoder {
         }
     }
 
-    void open(std::uint64_t height, const TiffForm& form) {
+    void open(std::uint64_t height, const EncodeOptions& form) {
         const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(TIFFOpenOptionsAlloc(),
                                                                                        TIFFOpenOptionsFree);
         TIFFOpenOptionsSetErrorHandlerExtR(options.get(), take_error, &output_);
@@ -267,7 +267,7 @@ class TiffEncoder final : public RowEncoder {
 }  // namespace
 
 std::unique_ptr<RowEncoder> tiff_encoder(EncodedBytes& to, cv::Size sides, int type, Samples samples,
-                                         const std::string& name, bool u32, const TiffForm& form) {
+                                         const std::string& name, bool u32, const EncodeOptions& form) {
     return std::make_unique<TiffEncoder>(to, sides, type, samples, name, u32, form);
 }
 

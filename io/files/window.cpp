@@ -115,7 +115,7 @@ void FileWindow::read(std::uint64_t offset, std::uint64_t count, unsigned char* 
     for (std::uint64_t done = 0; done < count;) {
         const ssize_t part = pread(descriptor_, to + done, count - done, static_cast<off_t>(offset + done));
         if (part < 0 && errno == EINTR) continue;
-        if (part < 0 && error_ == 0) error_ = errno;
+        if (part < 0) error_ = errno;
         if (part <= 0) {  // check() tells that the file is shorter
             std::memset(to + done, 0, count - done);
             return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +16,8 @@ namespace gpuhist::io {
 std::uint64_t modified_at(const struct stat& status);
 
 /// Regular file as bytes, which are read by blocks, each when it is first looked at. The memory is of this process
-/// alone, so that a file that becomes shorter is an error and no signal. One thread makes, uses and destroys it.
+/// alone, so that a file that becomes shorter is an error and no signal. One thread makes, uses and destroys it, except
+/// for `read`.
 class FileWindow {
   public:
     /// Opens a window on a file. The caller keeps `descriptor`. `name` is for messages. Throws IoError.
@@ -32,7 +34,7 @@ class FileWindow {
 
     void load(std::uint64_t offset, std::uint64_t count);
     void let_go();
-    /// Reads bytes of the file, which are not held.
+    /// Reads bytes of the file, which are not held. Safe to call from several threads.
     void read(std::uint64_t offset, std::uint64_t count, unsigned char* to);
     /// Throws IoError where reading failed, whose bytes then were zeros, or where the file was changed since it was
     /// opened.
@@ -45,9 +47,9 @@ class FileWindow {
     unsigned char* memory_ = nullptr;  ///< where blocks that are not there yet have any contents
     bool kept_ = false;                ///< by the thread, for its next window
     std::size_t size_ = 0;
-    std::vector<bool> there_;  ///< each block
-    std::uint64_t held_ = 0;   ///< bytes
-    int error_ = 0;            ///< errno of the first read that failed
+    std::vector<bool> there_;    ///< each block
+    std::uint64_t held_ = 0;     ///< bytes
+    std::atomic<int> error_{0};  ///< errno of a read that failed
 };
 
 }  // namespace gpuhist::io

@@ -226,6 +226,7 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                                                             {"fill", {"0"}},
                                                             {"size", {"8"}},
                                                             {"compression", {"lzw"}},
+                                                            {"png-level", {"3"}},
                                                             {"link", {"dataset"}},
                                                             {"lut-out", {"lut"}},
                                                             {"engine", {"cpu"}},

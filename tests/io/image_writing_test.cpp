@@ -120,6 +120,42 @@ TEST_F(ImageFile, RowsOneAfterTheOtherMakeTheFileOfTheWhole) {
 }
 
 // The disk is full amid the image: the cause is told, and nothing is left.
+TEST_F(ImageFile, APngDependsOnPixelsAndLevelAlone) {
+    using gpuhist::Samples;
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_16UC4})
+        for (const Samples samples : {Samples::color, Samples::gray_alpha}) {
+            if (samples == Samples::gray_alpha && CV_MAT_CN(type) != 4) continue;
+            cv::Mat pixels = picture(1203, 701, type);  // several blocks
+            if (samples == Samples::gray_alpha)
+                for (int place : {1, 2}) cv::mixChannels(pixels.clone(), pixels, std::vector<int>{0, place});
+            std::vector<std::size_t> sizes;
+            for (const int level : {0, 1, 6}) {
+                SCOPED_TRACE(testing::Message() << "type " << type << ", level " << level);
+                gpuhist::io::EncodeOptions options;
+                options.png_level = level;
+                const Bytes bytes = gpuhist::io::encode_image("x.png", pixels, samples, std::nullopt, options);
+                sizes.push_back(bytes.size());
+                const gpuhist::io::Image read = gpuhist::io::decode_image(bytes, "x.png");
+                EXPECT_TRUE(same(read.pixels, pixels));
+                EXPECT_EQ(read.samples, samples);
+                for (const int threads : {2, 3, 16}) {
+                    options.threads = threads;
+                    EXPECT_TRUE(bytes == gpuhist::io::encode_image("x.png", pixels, samples, std::nullopt, options));
+                    gpuhist::io::NewFile file(directory / "rows.png");
+                    const auto encoder =
+                        gpuhist::io::encode_rows(file, pixels.size(), type, samples, std::nullopt, options);
+                    for (int y = 0, rows = 1; y < pixels.rows; y += rows, rows = 1 + rows * 3 % 211)
+                        encoder->add(pixels.rowRange(y, std::min(pixels.rows, y + rows)));
+                    encoder->finish();
+                    file.replace();
+                    EXPECT_TRUE(bytes == gpuhist::io::read_bytes(directory / "rows.png")) << threads << " threads";
+                }
+            }
+            EXPECT_GT(sizes[0], sizes[1]);
+            EXPECT_GT(sizes[1], sizes[2]);
+        }
+}
+
 TEST_F(ImageFile, AnEncoderThatCannotWriteSaysSo) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);

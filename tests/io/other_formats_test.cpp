@@ -465,4 +465,13 @@ TEST(OtherFormats, LeaveNoFiles) {
     EXPECT_TRUE(std::filesystem::is_empty(temporary.path()));
 }
 
+TEST_F(ImageFile, ThreadsOfOneImageMakeNoDifference) {
+    for (const char* format : {".jp2", ".exr"}) {
+        SCOPED_TRACE(format);
+        const Bytes bytes = encode(format, picture(180, 150, *(format + 1) == 'e' ? CV_32FC3 : CV_8UC3));
+        EXPECT_EQ(decoded(bytes, 8, gpuhist::io::OnDamaged::error).words, "");
+        expect_same_on_threads(bytes, 40);
+    }
+}
+
 }  // namespace

@@ -635,4 +635,25 @@ TEST_F(Tiff, ThreadsDecodeAtOnce) {
     EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
+TEST_F(Tiff, ThreadsOfOneImageMakeNoDifference) {
+    std::vector<int> compressions(std::begin(lossless), std::end(lossless));
+    compressions.push_back(COMPRESSION_JPEG);
+    for (const int compression : compressions)
+        for (const bool planar : {false, true})
+            for (const int tile : {0, 16}) {
+                if (compression == COMPRESSION_JPEG && planar) continue;
+                Spec spec;
+                spec.compression = compression;
+                spec.planar = planar;
+                spec.tile_width = spec.tile_height = tile;
+                spec.rows = 8;
+                const cv::Mat array = smooth(88, 104, 3);
+                const Bytes bytes = write(array, spec);
+                SCOPED_TRACE(testing::Message()
+                             << "compression " << compression << (planar ? ", planar" : "") << ", tile " << tile);
+                if (compression != COMPRESSION_JPEG) EXPECT_TRUE(same(read(bytes), bgr(array)));
+                expect_same_on_threads(bytes, 61);
+            }
+}
+
 }  // namespace

@@ -272,6 +272,48 @@ inline Bytes make_png(std::uint32_t width, std::uint32_t height, int bits, int c
     return png;
 }
 
+/// What decoding gives: pixels and damage, or the error.
+struct Decoded {
+    cv::Mat pixels, mask;
+    std::string words;
+    friend bool operator==(const Decoded& a, const Decoded& b) {
+        return a.words == b.words && a.pixels.size() == b.pixels.size() &&
+               (a.pixels.empty() || same(a.pixels, b.pixels)) && a.mask.size() == b.mask.size() &&
+               (a.mask.empty() || same(a.mask, b.mask));
+    }
+};
+
+inline Decoded decoded(const Bytes& bytes, int threads, gpuhist::io::OnDamaged on_damaged) {
+    DecodeOptions options;
+    options.threads = threads;
+    options.on_damaged = on_damaged;
+    try {
+        const gpuhist::io::Image image = gpuhist::io::decode_image(bytes, "x", options);
+        return {image.pixels, image.mask, image.cause};
+    } catch (const IoError& error) {
+        return {{}, {}, error.what()};
+    }
+}
+
+/// Expects that an image, and damaged copies of it, are the same on any number of threads. Damage is at so many places.
+inline void expect_same_on_threads(const Bytes& bytes, std::size_t places) {
+    using gpuhist::io::OnDamaged;
+    for (const int threads : {2, 3, 8, 64})
+        EXPECT_TRUE(decoded(bytes, threads, OnDamaged::error) == decoded(bytes, 1, OnDamaged::error)) << threads;
+    for (std::size_t at = 16; at < bytes.size(); at += 1 + bytes.size() / places) {
+        Bytes damaged = bytes;
+        for (std::size_t i = at; i < std::min(at + 3, bytes.size()); ++i) damaged[i] ^= 0x5A;
+        for (const OnDamaged on_damaged : {OnDamaged::error, OnDamaged::accept}) {
+            const Decoded expected = decoded(damaged, 1, on_damaged);
+            for (const int threads : {2, 64}) {
+                const Decoded found = decoded(damaged, threads, on_damaged);
+                ASSERT_TRUE(found == expected)
+                    << threads << " threads, byte " << at << ": " << found.words << " and " << expected.words;
+            }
+        }
+    }
+}
+
 class ImageFile : public testing::Test {
   protected:
     fs::path put(const std::string& name, const Bytes& bytes) const {

@@ -57,6 +57,9 @@ struct DecodeOptions {
                                << 30;  ///< limit of width × height, which the header tells before memory is taken
     OnDamaged on_damaged = OnDamaged::error;  ///< accept: decode the sound part of the file
     cv::MatAllocator* allocator = nullptr;    ///< allocator of the pixels; null: that of OpenCV
+    /// Most threads that decode one image, the calling one included: strips and tiles of TIFF, blocks of OpenEXR, and
+    /// code blocks of JPEG 2000 are decoded at the same time. The pixels and errors do not depend on it.
+    int threads = 1;
     /// Function called before memory is taken, with the bytes of the file and the largest number of bytes of the
     /// pixels, which is 0 until the header is known. For a pipe, it is called whenever more memory is needed. It may
     /// wait. Exceptions are passed on.

@@ -92,11 +92,15 @@ constexpr const char* to_string(TiffCompression compression) {
     return words[static_cast<std::size_t>(compression)];
 }
 
-/// Form of a TIFF beside its samples. Ignored for PNG.
-struct TiffForm {
+/// Form of an encoded image beside its samples.
+struct EncodeOptions {
     TiffCompression compression = TiffCompression::none;
-    bool predictor = true;               ///< whether compression is of the differences of neighbors
-    std::optional<Metadata> metadata{};  ///< is written; its tiles too, where TIFF allows their sides
+    bool predictor = true;               ///< whether compression of a TIFF is of the differences of neighbors
+    std::optional<Metadata> metadata{};  ///< is written into a TIFF; its tiles too, where TIFF allows their sides
+    /// Level of a PNG: 0 is not compressed, 1 is fast, 9 is the smallest.
+    int png_level = 1;
+    /// Most threads that compress a PNG, the calling one included. The bytes do not depend on it.
+    int threads = 1;
 };
 
 /// Encodes an image without loss in the format of the extension of the path: .png for 8U and 16U, .tiff for any depth.
@@ -104,7 +108,7 @@ struct TiffForm {
 /// threads.
 std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image,
                                         Samples samples = Samples::color, std::optional<Depth> depth = std::nullopt,
-                                        const TiffForm& form = {});
+                                        const EncodeOptions& options = {});
 
 /// Encoder of an image whose rows come one after the other. It makes the bytes of `encode_image`. Functions throw
 /// IoError.
@@ -120,7 +124,7 @@ class RowEncoder {
 /// Begins to encode an image with these sides and this type of OpenCV into a file, which must outlive the encoder.
 /// Otherwise as `encode_image`, with the path of the file.
 std::unique_ptr<RowEncoder> encode_rows(NewFile& file, cv::Size sides, int type, Samples samples = Samples::color,
-                                        std::optional<Depth> depth = std::nullopt, const TiffForm& form = {});
+                                        std::optional<Depth> depth = std::nullopt, const EncodeOptions& options = {});
 
 /// Places in the list of the TIFFs, of one page each, whose pixels have the sides and the type of the first one. They
 /// were made by `encode_rows`. Throws IoError.
