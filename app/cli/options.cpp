@@ -424,11 +424,8 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
         "none, lzw, deflate [default] or zstd for TIFFs\nCopies that are TIFF files are compressed without loss, "
         "by the differences of neighboring samples.",
         "HOW");
-    add_number(
-        app, "--png-level", options.png_level, 0, 9,
-        "Compress copies that are PNG files by this level [1]\n1 is fast, 9 makes the smallest files, and 0 does "
-        "not compress. The pixels are the same.",
-        "N");
+    add_number(app, "--png-level", options.png_level, 0, 9,
+               "Compress PNG copies by this level [1]\n0 does not compress, and 9 takes longest.", "N");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all images of the set", "WHAT");
     app.add_option("--lut-out", options.tables_to, "Write the table of the whole set to a file")->type_name("FILE");
