@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "cli/console.hpp"
@@ -62,13 +63,13 @@ class ImageRows {
     }
     /// Moves to the first image, or to the next. Returns false if there is none. A list may name an image twice.
     bool next() {
-        image_rows_.clear();
+        clear();
         if (!more_) return false;
         image_ = rows_.text(path_);
         while (more_ && rows_.text(path_) == image_) {
             Row row;
             for (std::size_t i = 0; i < rows_.names().size(); ++i) row.emplace_back(rows_.text(i));
-            if (find(key_of(row))) break;
+            if (!places_.emplace(key_of(row), image_rows_.size()).second) break;
             image_rows_.push_back(std::move(row));
             more_ = rows_.next();
         }
@@ -76,7 +77,7 @@ class ImageRows {
     }
     /// Moves to the rows of an image, which may have none. Call it for each image, in their order.
     void follow(const std::string& image) {
-        image_rows_.clear();
+        clear();
         if (more_ && rows_.text(path_) == image) next();
     }
     const std::string& image() const { return image_; }
@@ -89,18 +90,23 @@ class ImageRows {
     }
     /// Row with a key; null if the image has none.
     const Row* find(const std::string& key) const {
-        for (const Row& row : image_rows_)
-            if (key_of(row) == key) return &row;
-        return nullptr;
+        const auto place = places_.find(key);
+        return place == places_.end() ? nullptr : &image_rows_[place->second];
     }
 
   private:
+    void clear() {
+        image_rows_.clear();
+        places_.clear();
+    }
+
     io::CsvRows rows_;
     std::size_t path_;
     std::vector<std::size_t> key_;
     bool more_ = false;
     std::string image_;
     std::vector<Row> image_rows_;
+    std::unordered_map<std::string, std::size_t> places_;  ///< of these rows, by their keys
 };
 
 std::string shown_text(std::string_view value) {
