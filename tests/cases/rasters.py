@@ -544,6 +544,22 @@ def archives():
     case(told.returncode in (0, 1), f"an archive in little memory: {told.stderr}")
 
 
+def imagej_masks():
+    """Regions that ImageJ saved have the pixels that it filled."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "imagej")
+    image = np.arange(48 * 64, dtype=np.uint16).reshape(48, 64)  # no two sets of pixels have all these numbers
+    tifffile.imwrite("numbered.tif", image, metadata=None)
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".roi"))
+    case(len(names) == 8, f"regions of ImageJ: {names}")
+    for name in names:
+        filled = image[np.asarray(Image.open(os.path.join(folder, name[:-4] + ".png"))) == 255].astype(float)
+        told = run("-q", "numbered.tif", "--rois", os.path.join(folder, name), "--write", "stats", "-o", "of_imagej")
+        case(told.returncode == 0, f"{name}: {told.stderr}")
+        (row,) = rows("of_imagej/regions.csv")
+        found = [float(row[column]) for column in ("area", "min", "max", "mean", "std")]
+        case(np.allclose(found, [filled.size, filled.min(), filled.max(), filled.mean(), filled.std()], rtol=1e-12), f"{name}: {found}")
+
+
 def outlines():
     """Regions of ImageJ, and polygons of GeoJSON: their pixels are those whose centers are inside."""
     image = random.integers(0, 60000, (60, 80)).astype(np.uint16)
@@ -650,6 +666,7 @@ with tempfile.TemporaryDirectory() as folder:
     resumed_stack()
     by_file()
     companions_by_pattern()
+    imagej_masks()
     outlines()
     archives()
     georeference()
