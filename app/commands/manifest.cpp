@@ -33,7 +33,12 @@ std::uint64_t add_inputs(InputOptions options, io::ManifestWriter& manifest, Con
             throw UsageError("manifest: other processes can't read this standard input; name files");
         const Stamp stamp = stamp_of(*input);
         io::ListedInput line{input->path, input->output_name, input->group, {}, {}, {}, input->failure};
-        if (stamp.modified > 0) {
+        if (stamp.modified > 0 && !input->archive.empty()) {
+            line.archive = input->archive;
+            line.archive_bytes = stamp.bytes;
+            line.bytes = input->member_bytes;
+            line.modified = stamp.modified;
+        } else if (stamp.modified > 0) {
             line.bytes = stamp.bytes;
             line.modified = stamp.modified;
             if (stamp.mask_modified > 0)

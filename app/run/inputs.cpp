@@ -339,10 +339,31 @@ class InputList::Implementation {
         input.output_name = std::move(line->name);
         input.group = std::move(line->group);
         input.failure = std::move(line->failure);
-        input.listed_bytes = line->bytes;
+        input.listed_bytes = line->archive.empty() ? line->bytes : line->archive_bytes;
         input.listed_mask = line->mask_bytes;
         input.from_directory = input.found = true;
+        input.archive = std::move(line->archive);
+        if (!input.archive.empty() && !input.failure) find_member(input);
         return input;
+    }
+
+    /// Moves to a member in a line of a manifest. Members are in the order of the archive, so this goes on from the one
+    /// before, without reading those between.
+    void find_member(Input& input) {
+        try {
+            if (!archive_ || archive_path_ != input.archive) {
+                archive_ = std::make_unique<io::Archive>(input.archive);
+                archive_path_ = input.archive;
+            }
+            while (const auto member = archive_->next())
+                if (input.archive + "/" + io::name_below(member->name) == input.path) return;
+            throw IoError(
+                input.path + ": is not in the archive, or no longer behind the member before it in the manifest",
+                IoError::Kind::missing);
+        } catch (const IoError& error) {
+            input.failure = error;
+            archive_.reset();
+        }
     }
 
     std::optional<Input> next_of_arguments() {
@@ -383,6 +404,7 @@ class InputList::Implementation {
                 ++found_;
                 input.path = root.argument + "/" + name;
                 input.archive = root.argument;
+                input.member_bytes = member->bytes;
                 input.found = true;
                 input.output_name = root.name.empty() ? name : root.name + "/" + name;
                 input.group = directory_of(input.output_name);
@@ -512,6 +534,7 @@ class InputList::Implementation {
     io::ShardId shard_;
     const std::shared_ptr<MemberMemory> member_memory_;
     std::unique_ptr<io::Archive> archive_;  ///< whose members are listed
+    std::string archive_path_;              ///< of that, where a manifest names its members
     std::optional<PagesOfFile> pages_;      ///< of the file that was listed last
     std::function<bool(const std::string&)> written_;
     mutable ListsAround lists_;

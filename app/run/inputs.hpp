@@ -53,6 +53,7 @@ struct Input {
     std::optional<std::uint64_t> listed_bytes;  ///< length of the file, as a manifest has it
     std::optional<std::uint64_t> listed_mask;   ///< likewise of the mask beside it (FILE.msk)
     std::string archive;                        ///< path of the archive that it is a member of; else empty
+    std::optional<std::uint64_t> member_bytes;  ///< length of a member, if the archive says it
     std::shared_ptr<const std::vector<unsigned char>> bytes;  ///< of a member, up to its measuring
     std::optional<Stamp> stamp;                               ///< of an input that this run measures, before it is read
 

@@ -62,6 +62,8 @@ std::string manifest_line(const ListedInput& input) {
     if (input.modified) value["modified"] = whole_number(*input.modified);
     if (input.mask_bytes) value["mask_bytes"] = whole_number(*input.mask_bytes);
     if (input.mask_modified) value["mask_modified"] = whole_number(*input.mask_modified);
+    if (!input.archive.empty()) value["archive"] = byte_string(input.archive);
+    if (input.archive_bytes) value["archive_bytes"] = whole_number(*input.archive_bytes);
     if (!input.etag.empty()) value["etag"] = byte_string(input.etag);
     if (input.failure)
         value["error"] = Json{{"kind", to_string(input.failure->kind())}, {"text", byte_string(input.failure->what())}};
@@ -90,6 +92,10 @@ ListedInput parse_manifest_line(std::string_view line, const std::string& place)
             input.mask_bytes = of.whole(std::uint64_t{1} << 53);
         else if (member == "mask_modified")
             input.mask_modified = of.whole();
+        else if (member == "archive")
+            input.archive = of.bytes();
+        else if (member == "archive_bytes")
+            input.archive_bytes = of.whole(std::uint64_t{1} << 53);
         else if (member == "etag")
             input.etag = of.bytes();
         else if (member == "error")
@@ -97,6 +103,8 @@ ListedInput parse_manifest_line(std::string_view line, const std::string& place)
         else
             value.refuse("'" + member + "' does not belong here");
     });
+    if (!input.archive.empty() && input.path.rfind(input.archive + '/', 0) != 0)
+        value["archive"].refuse("the path of a member begins with that of its archive");
     if (input.name.empty()) input.name = "input";
     if (!input.failure && name_below(input.name) != input.name)
         value["name"].refuse("a name is a path below a directory, without empty parts, . and ..");

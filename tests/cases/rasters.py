@@ -495,6 +495,24 @@ def archives():
     subprocess.run([program, "merge", "-q", "parts", "-o", "merged"], capture_output=True)
     with open("merged/stats.csv") as a, open("from.tar/stats.csv") as b:
         case(a.read() == b.read(), "shards of an archive")
+    for archive in ("data.tar", "data.tar.gz", "data.zip"):
+        told = subprocess.run([program, "manifest", archive, "-q", "-o", f"{archive}.list"], capture_output=True, text=True)
+        case(told.returncode == 0, f"manifest of {archive}: {told.stderr}")
+        with open(f"{archive}.list") as file:
+            lines = [json.loads(line) for line in file.read().splitlines()[:-1]]
+        case([line["path"] for line in lines] == [f"{archive}/{name}" for name in names], f"lines of {archive}: {lines[:2]} …")
+        case(archive == "data.zip" or [line["bytes"] for line in lines] == [os.path.getsize(name) for name in names], f"lengths in {archive}")
+        for k in (1, 2, 3):
+            run("--manifest", f"{archive}.list", "-q", "--shard", f"{k}/3", "--write", "stats", "-o", f"lines of {archive}")
+        subprocess.run([program, "merge", f"lines of {archive}", "-q", "-o", f"merged {archive}"], capture_output=True)
+        with open(f"merged {archive}/stats.csv") as a, open(f"from{archive[4:]}/stats.csv") as b:
+            case(a.read() == b.read(), f"shards of the manifest of {archive}")
+    shutil.copy("data.tar", "grown.tar")
+    subprocess.run([program, "manifest", "grown.tar", "-q", "-o", "grown.list"], capture_output=True)
+    with tarfile.open("grown.tar", "a") as file:
+        file.add("set/photo.jpg", "another.jpg")
+    told = run("--manifest", "grown.list", "-q", "--write", "stats", "-o", "grown")
+    case(told.returncode == 1 and "changed since its manifest" in told.stderr, f"an archive that grew: {told.stderr}")
     run("-q", "data.tar", "--include", "*.left.png", "--write", "stats", "-o", "left")
     case({row["path"] for row in rows("left/stats.csv")} == {f"data.tar/{name}" for name in names if ".left." in name}, "--include in an archive")
     run("-q", "data.zip", "--pages", "all", "--write", "stats,normalized", "-o", "paged")

@@ -27,6 +27,8 @@ struct ListedInput {
     std::string etag;                       ///< identity of its contents in an object store; empty: none
     std::optional<IoError> failure;         ///< reason why it cannot be listed
     std::optional<std::uint64_t> mask_bytes{}, mask_modified{};  ///< of FILE.msk; absent: nothing is known of one
+    std::string archive{};                                       ///< that it is a member of; else empty
+    std::optional<std::uint64_t> archive_bytes{};                ///< length of the archive; absent: unknown
 };
 
 /// Line of a manifest: a JSON object and an LF.
