@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <opencv2/core.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpuhist/error.hpp"
@@ -30,6 +32,16 @@ struct Machine {
     std::array<std::atomic<int>, most_gpus> images{}, engines{};
     std::array<int, most_gpus> fails_from{nowhere, nowhere, nowhere};
     bool no_engine_on_the_last = false;
+    std::size_t gpus = 0;  ///< that are lent
+
+    /// Waits until engines of all GPUs were asked for: otherwise some may finish before others are needed.
+    void wait_for_all() const {
+        const auto begun = [&] {
+            return std::count_if(engines.begin(), engines.end(), [](const auto& n) { return n > 0; });
+        };
+        for (int i = 0; i < 20'000 && static_cast<std::size_t>(begun()) < gpus; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 };
 
 class PlayedGpu final : public Engine {
@@ -49,6 +61,7 @@ class PlayedGpu final : public Engine {
 
   private:
     void count() {
+        machine_.wait_for_all();
         if (++machine_.images[gpu_] >= machine_.fails_from[gpu_])
             throw CudaError("CUDA: an illegal memory access on GPU " + std::to_string(gpu_));
     }
@@ -89,6 +102,7 @@ class SeveralGpus : public testing::Test {
         fs::remove_all(root_ / "out");
         for (auto& count : machine.images) count = 0;
         for (auto& count : machine.engines) count = 0;
+        machine.gpus = gpus.size();
         const EngineFactory engines = [this](std::string_view name, const EngineOptions& of) {
             if (name == "cpu") return make_engine(name, of);
             ++machine.engines.at(static_cast<std::size_t>(of.gpu));
