@@ -14,7 +14,7 @@ namespace gpuhist::app {
 
 /// Outlives the stream where the thread hangs in a system call, as when it reads a list from a pipe.
 struct InputStream::Shared {
-    static constexpr std::size_t ahead = 1 << 14;
+    static constexpr std::size_t ahead = 1 << 13;
 
     std::shared_ptr<InputList> list;
     std::mutex mutex;

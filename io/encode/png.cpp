@@ -25,7 +25,7 @@ namespace {
 using Bytes = std::vector<unsigned char>;
 
 /// Bytes of the rows that are compressed as one block. Where blocks begin depends on the image alone.
-constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t block_bytes = std::uint64_t{1} << 18;
 /// Bytes that zlib looks back.
 constexpr std::uint64_t window_bytes = std::uint64_t{1} << 15;
 constexpr std::size_t most_in_chunk = std::size_t{1} << 30;  // PNG allows 2^31 - 1
