@@ -735,7 +735,7 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
     add_clip_sigma(verify, line.verify.run);
     add_quality_scale(verify, line.verify.run);
     verify.footer(
-        R"(Compares the rows of stats.csv, quality.csv and regions.csv with those of a new run, column by column, and those of dataset.csv and dataset.quality.csv if all images were measured and hold. Prints one line per image that is gone, fails, or has other numbers. If the results were made with options that exclude pixels, set white, or define regions or groups, give the same options: results with kept counts (--keep-counts) record them, so gpuhist refuses others.
+        R"(Measures the images again, and compares stats.csv, quality.csv and regions.csv, column by column. If all images were measured and hold, it compares dataset.csv and dataset.quality.csv too. Prints one line per image that is gone, fails, or has other numbers. Give the options of the run that exclude pixels, set white, or define regions or groups. Results with kept counts (--keep-counts) record these options, so gpuhist refuses others.
 
 Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 rows don't hold; 65 the results can't be read, or were made with other options.)");
     add_help(verify);
@@ -757,7 +757,7 @@ Exit codes: 0 all rows hold; 2 the command line is wrong; 4 output failed; 5 row
     report.footer(
         R"(The page is one file, which opens in a browser without a network: numbers and histograms of the set, its classes (--group-by dir), the distribution of each measure, the worst images of each flag, duplicates side by side, errors by cause, and a table of the images that sorts and filters. It has at most 5 MB. Above 50,000 images, the table has those with flags, and those at the ends of each measure.
 
-Its pictures are those that the run kept (--keep-thumbnails). Others are read again, on the CPU, from the paths in the results; where one isn't there, the page says so.
+The page shows the pictures that the run kept (--keep-thumbnails). For other pictures, gpuhist reads the images again, on the CPU, from the paths in the results; the page says which images are missing.
 
 Example:
   gpuhist photos/ --report photos.html

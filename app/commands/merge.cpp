@@ -52,12 +52,17 @@ void allow_many_files() {
 /// Bytes after which rows are written.
 constexpr std::size_t many = std::size_t{1} << 18;
 
+/// Path of the thumbnails that a shard kept; nothing if it kept none.
+std::optional<fs::path> thumbnails_path(const io::ShardFile& file) {
+    const fs::path path = file.path.parent_path() / io::shard_thumbnails_file_name(file.shard.id);
+    std::error_code ignored;
+    return fs::exists(path, ignored) ? std::optional(path) : std::nullopt;
+}
+
 /// Returns whether any of these shards kept thumbnails.
 bool have_thumbnails(const io::ShardSet& shards) {
-    return std::any_of(shards.files.begin(), shards.files.end(), [](const io::ShardFile& file) {
-        std::error_code ignored;
-        return fs::exists(file.path.parent_path() / io::shard_thumbnails_file_name(file.shard.id), ignored);
-    });
+    return std::any_of(shards.files.begin(), shards.files.end(),
+                       [](const io::ShardFile& file) { return thumbnails_path(file).has_value(); });
 }
 
 /// Thumbnails that shards kept of these images.
@@ -65,10 +70,9 @@ std::vector<io::Thumbnail> kept_thumbnails(const io::ShardSet& shards, const std
     std::set<std::string> wanted(paths.begin(), paths.end());
     std::vector<io::Thumbnail> found;
     for (const io::ShardFile& file : shards.files) {
-        const fs::path path = file.path.parent_path() / io::shard_thumbnails_file_name(file.shard.id);
-        std::error_code ignored;
-        if (!fs::exists(path, ignored)) continue;
-        for (io::Thumbnail& one : io::parse_thumbnails(io::read_text(path), path.string()))
+        const auto path = thumbnails_path(file);
+        if (!path) continue;
+        for (io::Thumbnail& one : io::parse_thumbnails(io::read_text(*path), path->string()))
             if (wanted.erase(one.path) > 0) found.push_back(std::move(one));
     }
     return found;

@@ -121,7 +121,7 @@ std::vector<std::pair<std::size_t, std::size_t>> shared_columns(const io::CsvRow
     return columns;
 }
 
-/// Rows of a table in the results, and in those of the new run.
+/// Table as the results and the new run have it, image by image.
 class TwoTables {
   public:
     TwoTables(const ResultsThere& results, const ResultsThere& again, const VerifiedTable& of)

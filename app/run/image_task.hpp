@@ -99,7 +99,7 @@ class Measurer {
     class InStrips;  // run/image_strips.hpp
     class Regions;   // run/image_regions.cpp
 
-    /// Options for reading an image, or what is beside it.
+    /// Options for reading an image, its mask or its label images.
     io::DecodeOptions decoding() const {
         io::DecodeOptions options = options_.decode;
         options.threads = threads_of_image_;

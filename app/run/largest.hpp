@@ -8,7 +8,8 @@
 
 namespace gpuhist::app {
 
-/// The values with the largest keys, the largest first; of equal keys, those that came first.
+/// Values with the largest keys, in descending order. Values with equal keys are in the order of `add`, and the last
+/// ones give way.
 template <class Value>
 class Largest {
   public:

@@ -15,9 +15,6 @@ namespace {
 
 using Kind = IoError::Kind;
 
-/// Bytes of samples that are read at once of a window.
-constexpr std::uint64_t read_ahead = 1 << 20;
-
 /// Place and kind of the samples of an image.
 struct Layout {
     Depth depth = Depth::u8;
@@ -41,7 +38,7 @@ void describe(const Bytes& file, const Layout& layout, Probe& probe) {
     probe.pixel_bytes = saturating_product(layout.channels, sample_bytes(layout.depth));
     if (!layout.by_columns) {
         probe.strip_rows = 1;
-        probe.held_bytes = std::max(layout.row_bytes(), read_ahead) + FileWindow::kept;
+        probe.held_bytes = std::max(layout.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
     } else {
         probe.held_bytes = file.size();
     }
@@ -59,7 +56,8 @@ class SampleReader {
         : file_(file),
           layout_(layout),
           image_(image),
-          begin_(layout.data + file.probe.page.plane * layout.page_bytes()) {}
+          begin_(layout.data + file.probe.page.plane * layout.page_bytes()),
+          ahead_(file.bytes) {}
 
     /// Puts a row of the page at `out`.
     void read(std::uint64_t y, unsigned char* out) {
@@ -98,13 +96,7 @@ class SampleReader {
         }
         const std::uint64_t row = begin_ + y * layout_.row_bytes();
         if (!file_.bytes.has(row, layout_.row_bytes())) return nullptr;
-        if (row + layout_.row_bytes() > read_) {
-            file_.bytes.let_go();
-            const std::uint64_t more = std::min(std::max(layout_.row_bytes(), read_ahead), file_.bytes.size() - row);
-            file_.bytes.part(row, more);
-            read_ = row + more;
-        }
-        return file_.bytes.at(row + (x * layout_.channels + c) * layout_.stored_bytes);
+        return ahead_.at(row, layout_.row_bytes()) + (x * layout_.channels + c) * layout_.stored_bytes;
     }
     void put(const unsigned char* in, std::uint64_t y, unsigned char* out) {
         const unsigned count = layout_.stored_bytes;
@@ -145,7 +137,8 @@ class SampleReader {
     const EncodedImage& file_;
     const Layout& layout_;
     Image& image_;
-    std::uint64_t begin_, read_ = 0;
+    const std::uint64_t begin_;
+    ReadAhead ahead_;
 };
 
 Image decode_layout(const EncodedImage& file, const Layout& layout) {

@@ -1,6 +1,7 @@
 // The bytes of a file, read with every bound checked.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -71,10 +72,38 @@ class Bytes {
     FileWindow* window_;
 };
 
+/// Reader of samples in the order of a file. A window reads many bytes at a time for it.
+class ReadAhead {
+  public:
+    static constexpr std::uint64_t bytes = 1 << 20;  ///< that are read at once, unless more are asked for
+    explicit ReadAhead(const Bytes& file) : file_(file) {}
+
+    /// Bytes that are there, in memory up to the next call. Places never decrease.
+    const unsigned char* at(std::uint64_t place, std::uint64_t count) {
+        if (place + count > end_) {
+            file_.let_go();
+            const std::uint64_t more = std::min(std::max(count, bytes), file_.size() - place);
+            file_.part(place, more);
+            end_ = place + more;
+        }
+        return file_.at(place);
+    }
+
+  private:
+    const Bytes& file_;
+    std::uint64_t end_ = 0;  ///< of the bytes in memory
+};
+
 /// a · b, or the largest number if the product overflows: no file is that long.
 inline std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
     std::uint64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
+}
+
+/// a + b, or the largest number if the sum overflows.
+inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
 }  // namespace gpuhist::io

@@ -8,7 +8,7 @@ namespace gpuhist::io {
 
 /// Converts pixels of cyan, magenta, yellow and black, 8 or 16 bits each, to B, G, R by the formula of OpenCV's
 /// decoders of 8 bits, light − (ink · light >> bits) where light is 2^bits − 1 − black. `inverted`: the highest value
-/// is no ink, as in JPEG files.
+/// stands for no ink, as in JPEG files.
 template <class Sample>
 void convert_cmyk(const Sample* from, Sample* to, std::uint64_t pixels, bool inverted) {
     static_assert(sizeof(Sample) <= 2);

@@ -21,14 +21,7 @@ using Kind = IoError::Kind;
 
 constexpr std::uint64_t block = 2880, card_bytes = 80;  ///< headers and data are whole blocks, headers are cards
 constexpr std::uint64_t longest_header = 1 << 24;       ///< bytes
-/// Bytes of samples that are read at once of a window.
-constexpr std::uint64_t read_ahead = 1 << 20;
 constexpr std::uint64_t most_axes = 999;
-
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-    std::uint64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
-}
 
 /// Header, and the place of the data behind it.
 struct Header {
@@ -87,7 +80,7 @@ std::string printable(std::string_view text) {
     return copy;
 }
 
-/// Value of a card: a word, or what is between quotes. Nothing if it has none.
+/// Value of a card: a word, or the text between quotes; nothing if the card has no value.
 std::optional<std::string_view> value_of(std::string_view card) {
     if (card.substr(8, 2) != "= ") return std::nullopt;
     std::string_view text = trimmed(card.substr(10));
@@ -343,7 +336,8 @@ class SampleReader {
         : file_(file),
           header_(header),
           scaling_(scaling),
-          begin_(header.data + file.probe.page.plane * header.plane_bytes()) {}
+          begin_(header.data + file.probe.page.plane * header.plane_bytes()),
+          ahead_(file.bytes) {}
 
     /// Puts a row at `out`, unless the file ends before.
     void read(std::uint64_t y, unsigned char* out) {
@@ -368,14 +362,7 @@ class SampleReader {
   private:
     const unsigned char* row(std::uint64_t y) {
         const std::uint64_t at = begin_ + y * header_.row_bytes();
-        if (!file_.bytes.has(at, header_.row_bytes())) return nullptr;
-        if (at + header_.row_bytes() > read_) {
-            file_.bytes.let_go();
-            const std::uint64_t more = std::min(std::max(header_.row_bytes(), read_ahead), file_.bytes.size() - at);
-            file_.bytes.part(at, more);
-            read_ = at + more;
-        }
-        return file_.bytes.at(at);
+        return file_.bytes.has(at, header_.row_bytes()) ? ahead_.at(at, header_.row_bytes()) : nullptr;
     }
     template <class Stored, class Sample>
     void floats(const unsigned char* in, unsigned char* out) const {
@@ -423,14 +410,15 @@ class SampleReader {
     const EncodedImage& file_;
     const Header& header_;
     const Scaling& scaling_;
-    std::uint64_t begin_, read_ = 0;
+    const std::uint64_t begin_;
+    ReadAhead ahead_;
 };
 
 /// Sum of big-endian words of 32 bits, in ones' complement. The file may end before: other bytes count as 0.
 std::uint32_t sum_of(const Bytes& file, std::uint64_t begin, std::uint64_t end, std::uint32_t sum = 0) {
     std::uint64_t total = sum;
     for (std::uint64_t at = begin; at < std::min<std::uint64_t>(end, file.size());) {
-        const std::uint64_t count = std::min<std::uint64_t>({end - at, file.size() - at, read_ahead});
+        const std::uint64_t count = std::min<std::uint64_t>({end - at, file.size() - at, ReadAhead::bytes});
         file.let_go();
         const unsigned char* in = file.part(at, count).at(0);
         std::uint64_t i = 0;
@@ -470,7 +458,7 @@ void inspect(const Bytes& file, Probe& probe) {
     const Header& header = *found.header;
     probe.set_size(header.width(), header.height());
     probe.unsupported = refusal_of(header);
-    // Of a page only its own plane counts.
+    // A page needs the data up to the end of its plane.
     const std::uint64_t planes = probe.page.directory > 0 ? probe.page.plane + 1 : header.planes();
     if (!header.compressed && !file.has(header.data, saturating_product(planes, header.plane_bytes())))
         probe.truncated = "the FITS file ends in the data of " + header.place();
@@ -481,7 +469,7 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.depth = scaling_of(header).depth;
     probe.pixel_bytes = sample_bytes(probe.depth);
     probe.strip_rows = 1;
-    probe.held_bytes = std::max(header.row_bytes(), read_ahead) + FileWindow::kept;
+    probe.held_bytes = std::max(header.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
 }
 
 void find_pages(const Bytes& file, PageList& list) {

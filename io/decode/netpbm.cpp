@@ -18,9 +18,6 @@ namespace {
 
 using Kind = IoError::Kind;
 
-/// Bytes of binary samples that are read at once of a window.
-constexpr std::uint64_t read_ahead = 1 << 20;
-
 /// Header of one image, and where its samples begin.
 struct Header {
     std::uint64_t width = 0, height = 0, channels = 1, highest = 1;
@@ -169,7 +166,7 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
     if (!header.text) {
         probe.strip_rows = 1;
         probe.bands = header.samples == Samples::bands || header.samples == Samples::color_bands;
-        probe.held_bytes = std::max(header.row_bytes(), read_ahead) + FileWindow::kept;
+        probe.held_bytes = std::max(header.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
     }
     if (header.ended)
         probe.truncated = "the file ends inside its header";
@@ -265,7 +262,7 @@ class Reader {
     bool read_binary(std::uint64_t y, std::vector<std::uint32_t>& row) {
         const std::uint64_t at = header_.data + y * header_.row_bytes();
         if (!file_.bytes.has(at, header_.row_bytes())) return false;  // the probe has said so
-        const unsigned char* in = ahead(at, header_.row_bytes());
+        const unsigned char* in = ahead_.at(at, header_.row_bytes());
         if (header_.bitmap)
             for (std::size_t i = 0; i < row.size(); ++i) row[i] = of_bit((in[i / 8] >> (7 - i % 8) & 1) != 0);
         else if (header_.sample_bytes() == 2)
@@ -279,22 +276,11 @@ class Reader {
     /// Sample of a bitmap, in which 1 is black.
     std::uint32_t of_bit(bool set) const { return file_.options.raw ? set : set ? 0 : 255; }
 
-    /// Bytes of the file, which a window reads many at a time.
-    const unsigned char* ahead(std::uint64_t at, std::uint64_t count) {
-        if (at + count > read_) {
-            file_.bytes.let_go();
-            const std::uint64_t more = std::min(std::max(count, read_ahead), file_.bytes.size() - at);
-            file_.bytes.part(at, more);
-            read_ = at + more;
-        }
-        return file_.bytes.at(at);
-    }
-
     const EncodedImage& file_;
     const Header& header_;
     Image& image_;
     Words numbers_;
-    std::uint64_t read_ = 0;  ///< end of what is in memory
+    ReadAhead ahead_{file_.bytes};
 };
 
 /// Stores a row of the file's samples in the order of a matrix.

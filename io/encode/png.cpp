@@ -199,7 +199,7 @@ class PngEncoder final : public RowEncoder {
           height_(static_cast<std::uint64_t>(sides.height)),
           row_bytes_(static_cast<std::uint64_t>(sides.width) * format.pixel_bytes()),
           block_rows_(std::max<std::uint64_t>(1, block_bytes / (row_bytes_ + 1))),
-          rows_before_(format.strategy == Z_RLE ? 1 : 1 + window_bytes / (row_bytes_ + 1) + 1),
+          looked_back_(format.strategy == Z_RLE ? 0 : window_bytes / (row_bytes_ + 1) + 1),
           rows_(row_bytes_) {
         write("\x89PNG\r\n\x1A\n", 8);
         std::array<unsigned char, 13> header{};
@@ -253,7 +253,7 @@ class PngEncoder final : public RowEncoder {
                 adler32_combine(checksum_, one.checksum, static_cast<z_off_t>(one.filtered)));
             write_data(one.bytes);
         }
-        rows_.drop_before(next_ - std::min(next_, rows_before_));
+        rows_.drop_before(next_ - std::min(next_, looked_back_ + 1));  // the first of these has one above
     }
 
     void add_filtered(std::uint64_t y, Bytes& to, Bytes& spare) const {
@@ -278,10 +278,10 @@ class PngEncoder final : public RowEncoder {
     Block block(std::uint64_t first, std::uint64_t end) const {
         Bytes filtered, spare;
         Deflate codec(format_);
-        if (first > 0 && format_.strategy != Z_RLE) {  // run lengths need nothing of what was before
+        if (first > 0 && looked_back_ > 0) {
             filtered.reserve(window_bytes + 2 * row_bytes_);
-            const std::uint64_t wanted = window_bytes / (row_bytes_ + 1) + 1;
-            for (std::uint64_t y = first - std::min(first, wanted); y < first; ++y) add_filtered(y, filtered, spare);
+            for (std::uint64_t y = first - std::min(first, looked_back_); y < first; ++y)
+                add_filtered(y, filtered, spare);
             const std::uint64_t count = std::min<std::uint64_t>(window_bytes, filtered.size());
             codec.look_back_on(filtered.data() + filtered.size() - count, count);
             filtered.clear();
@@ -330,7 +330,7 @@ class PngEncoder final : public RowEncoder {
     const Format format_;
     const int threads_, width_;
     const std::uint64_t height_, row_bytes_, block_rows_;
-    const std::uint64_t rows_before_;  ///< that a block needs
+    const std::uint64_t looked_back_;  ///< rows before a block that its compression uses; run lengths use none
     PackedRows rows_;
     std::uint64_t next_ = 0;  ///< first row that is not compressed
     std::uint32_t checksum_ = 1;

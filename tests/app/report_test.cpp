@@ -267,7 +267,7 @@ TEST_F(ReportCommand, KeptThumbnailsServeWhereTheImagesAreNot) {
     fs::remove(at("results/thumbnails.json"));
     ASSERT_EQ(report().code, all_done);
     EXPECT_EQ(page(), kept);  // as the images themselves look
-    // Of a run that keeps none, none are left.
+    // A run that keeps no thumbnails removes those of an earlier one.
     write_text(at("results/thumbnails.json"), thumbnails);
     run({"set", "-q", "--quality", "-o", "results"});
     EXPECT_FALSE(fs::exists(at("results/thumbnails.json")));
@@ -305,7 +305,7 @@ TEST_F(ReportCommand, PartsKeepThumbnailsOfTheWholeSet) {
         ASSERT_EQ(report().code, all_done);
         EXPECT_EQ(page(), whole) << parts;
     }
-    // Of a part that keeps none, none are left.
+    // A part that keeps no thumbnails removes those of an earlier run.
     save("set/10.png", noise(30, 50, 1));
     run({"set", "-q", "--quality", "--keep-thumbnails", "-o", "part", "--shard", "1/1"});
     EXPECT_TRUE(fs::exists(at("part/part-1-of-1.thumbnails.json")));

@@ -16,6 +16,19 @@ using gpuhist::io::Image;
 using gpuhist::io::RawArray;
 using namespace std::string_literals;
 
+/// Receiver that puts strips, which come in their order, below each other.
+gpuhist::io::Strips strips_into(cv::Mat& image) {
+    gpuhist::io::Strips receiver;
+    receiver.strip_bytes = 100'000;
+    receiver.max_pixels = DecodeOptions().max_pixels;
+    receiver.refusal = [](const gpuhist::io::StripFacts&) { return std::string(); };
+    receiver.take = [&image](const gpuhist::io::Image& strip, std::uint64_t row) {
+        EXPECT_EQ(row, static_cast<std::uint64_t>(image.rows));
+        image.push_back(strip.pixels);
+    };
+    return receiver;
+}
+
 Image read(const std::string& text, const DecodeOptions& options = {}) {
     return decode_image(bytes_of(text), "x", options);
 }
@@ -528,14 +541,7 @@ TEST(Fits, LargeFilesComeInStrips) {
     const DecodeOptions whole;
     EXPECT_TRUE(same(read_image(temporary.path() / "large.fits", whole).pixels, pixels));
     cv::Mat strips;
-    gpuhist::io::Strips receiver;
-    receiver.strip_bytes = 100'000;
-    receiver.max_pixels = whole.max_pixels;
-    receiver.refusal = [](const gpuhist::io::StripFacts&) { return std::string(); };
-    receiver.take = [&](const Image& strip, std::uint64_t row) {
-        EXPECT_EQ(row, static_cast<std::uint64_t>(strips.rows));
-        strips.push_back(strip.pixels);
-    };
+    const gpuhist::io::Strips receiver = strips_into(strips);
     DecodeOptions options;
     options.strips = &receiver;
     std::uint64_t held = 0;
@@ -594,14 +600,7 @@ TEST(RawSamples, OfLargeFilesComeInStrips) {
     DecodeOptions options = of_layout({Depth::u16, 700, 900, 3, 7});
     EXPECT_TRUE(same(read_image(temporary.path() / "raw", options).pixels, pixels));
     cv::Mat strips;
-    gpuhist::io::Strips receiver;
-    receiver.strip_bytes = 100'000;
-    receiver.max_pixels = options.max_pixels;
-    receiver.refusal = [](const gpuhist::io::StripFacts&) { return std::string(); };
-    receiver.take = [&](const Image& strip, std::uint64_t row) {
-        EXPECT_EQ(row, static_cast<std::uint64_t>(strips.rows));
-        strips.push_back(strip.pixels);
-    };
+    const gpuhist::io::Strips receiver = strips_into(strips);
     options.strips = &receiver;
     EXPECT_TRUE(read_image(temporary.path() / "raw", options).pixels.empty());
     EXPECT_TRUE(same(strips, pixels));
