@@ -8,6 +8,7 @@
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/files.hpp"
 #include "run/output_directory.hpp"
+#include "run/output_list.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // that is written
 using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t version = 13;
+constexpr std::uint64_t version = 14;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
@@ -60,6 +61,9 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"pass", checkpoint.pass},
               {"complete", checkpoint.complete},
               {"inputs", checkpoint.inputs},
+              {"own_inputs", checkpoint.own_inputs},
+              {"from_directory", checkpoint.from_directory},
+              {"printed", checkpoint.printed},
               {"paths_hash", checkpoint.paths_hash},
               {"stamps_hash", checkpoint.stamps_hash},
               {"beside_hash", checkpoint.beside_hash},
@@ -68,6 +72,10 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"values_bytes", checkpoint.frequency_bytes},
               {"errors", checkpoint.errors},
               {"files", checkpoint.files}};
+    if (checkpoint.complete)
+        for (const Checkpoint::Stack& stack : checkpoint.stacks)
+            head["stacks"].push_back(
+                {escaped_name(stack.name), stack.index, stack.whole, stack.count, Json(stack.pages)});
     for (const auto& [name, extent] : checkpoint.extents) head["extents"][name] = {extent.bytes, extent.checksum};
     head["time"] = checkpoint.time;
     if (const auto& output = checkpoint.standard_output)
@@ -90,6 +98,9 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.pass = static_cast<int>(pass);
         checkpoint.complete = head.at("complete").get<bool>();
         checkpoint.inputs = number(head.at("inputs"));
+        checkpoint.own_inputs = number(head.at("own_inputs"));
+        checkpoint.from_directory = head.at("from_directory").get<bool>();
+        checkpoint.printed = head.at("printed").get<bool>();
         checkpoint.paths_hash = head.at("paths_hash").get<std::string>();
         checkpoint.stamps_hash = head.at("stamps_hash").get<std::string>();
         checkpoint.beside_hash = head.at("beside_hash").get<std::string>();
@@ -101,6 +112,14 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         for (const auto& [end, count] : head.at("files").items()) checkpoint.files[end] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
             checkpoint.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
+        if (const auto stacks = head.find("stacks"); stacks != head.end())
+            for (const ReadJson& stack : *stacks) {
+                const auto name = unescaped_name(stack.at(0).get<std::string>());
+                if (!name) throw no_checkpoint(path, "a stack without a name");
+                checkpoint.stacks.push_back(
+                    {*name, number(stack.at(1)), stack.at(2).get<bool>(), number(stack.at(3)), {}});
+                for (const ReadJson& page : stack.at(4)) checkpoint.stacks.back().pages.push_back(number(page));
+            }
         checkpoint.frequency_bytes = number(head.at("values_bytes"));
         frequencies->resume(checkpoint.frequency_bytes);
         checkpoint.shard = io::parse_shard(lines->shard, path.string(), {frequencies, frequencies});

@@ -19,6 +19,9 @@ struct Checkpoint {
     int pass = 1;                           ///< 2: images are normalized by the tables of the whole set
     bool complete = false;                  ///< nothing is left to do but to give files their names
     std::uint64_t inputs = 0;               ///< done in this pass, of all that are listed
+    std::uint64_t own_inputs = 0;           ///< of these, those of this shard
+    bool from_directory = false;            ///< one of these at least is
+    bool printed = false;                   ///< rows or tables
     std::string paths_hash;                 ///< of these
     std::string stamps_hash;                ///< of the sizes and times of those of them that are this shard's
     std::string beside_hash;                ///< of what else their stamps say: masks, and when they were changed
@@ -33,7 +36,16 @@ struct Checkpoint {
     std::optional<Output> standard_output;
     std::map<std::string, std::uint64_t> errors;  ///< by kind
     std::map<std::string, std::uint64_t> files;   ///< about images, by what their names end in
-    io::Shard shard;                              ///< what was found; of a run that is not shared out shard 1 of 1
+    /// Copies of the pages of a file that become one file.
+    struct Stack {
+        std::string name;                  ///< of that file, without its end
+        std::uint64_t index = 0;           ///< of the input
+        bool whole = false;                ///< `pages` are all pages of the input
+        std::uint64_t count = 0;           ///< of the pages of the input
+        std::vector<std::uint64_t> pages;  ///< wanted as copies, from 1
+    };
+    std::vector<Stack> stacks;  ///< kept on disk if the run is complete; else skipped inputs give them again
+    io::Shard shard;            ///< what was found; of a run that is not shared out shard 1 of 1
 };
 
 /// Replaces the file so that, whatever happens, it is the old one or the new one. Long runs of values lie in

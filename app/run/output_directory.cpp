@@ -478,11 +478,6 @@ bool OutputDirectory::has_written(const std::string& name) const {
     return own_.count(name) > 0 && is_there(at(name));
 }
 
-bool OutputDirectory::lacks(const std::string& name) const {
-    const std::lock_guard lock(mutex_);
-    return own_.count(name) > 0 && !is_there(at(name));
-}
-
 bool OutputDirectory::remove_working(bool (*is_such)(const std::string& name)) {
     const std::lock_guard lock(mutex_);
     const std::size_t before = removed_.size();

@@ -101,10 +101,8 @@ class OutputDirectory {
     void remove_former(bool (*is_such)(const std::string& name));
     /// Removes a file about an image at once, if gpuhist wrote it.
     void discard(const std::string& name);
-    /// Tells whether this run, or the interrupted one that it continues, has written a file that is still there; and
-    /// whether it has written one that is not.
+    /// Tells whether this run, or the interrupted one that it continues, has written a file that is still there.
     bool has_written(const std::string& name) const;
-    bool lacks(const std::string& name) const;
     /// Removes, with `commit`, the files with such names that gpuhist wrote. Returns whether there are any.
     bool remove_working(bool (*is_such)(const std::string& name));
     /// Lets a working file, which is on disk, have this name with `commit`.

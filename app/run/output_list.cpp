@@ -24,38 +24,6 @@ bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '\\';
 }
 
-std::string escaped(const std::string& name) {
-    std::string text;
-    for (const char c : name) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (is_plain(byte))
-            text += c;
-        else
-            (text += '\\').append({digits[byte >> 4], digits[byte & 15]});
-    }
-    return text;
-}
-
-/// The name that a text stands for, absent where it is not what `escaped` writes, or leads out of the directory.
-std::optional<std::string> name_of(std::string_view text) {
-    std::string name;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\\') {
-            if (i + 2 >= text.size()) return std::nullopt;
-            const std::size_t high = digits.find(text[i + 1]), low = digits.find(text[i + 2]);
-            if (high == digits.npos || low == digits.npos) return std::nullopt;
-            name += static_cast<char>(high * 16 + low);
-            i += 2;
-        } else {
-            name += text[i];
-        }
-    }
-    const std::string around = "/" + name + "/";
-    const bool inside = around.find("//") == around.npos && around.find("/../") == around.npos &&
-                        around.find("/./") == around.npos && name.find('\0') == name.npos;
-    return inside && escaped(name) == text ? std::optional(name) : std::nullopt;
-}
-
 constexpr char any_length = '-', removed = 'x';
 
 /// A file in a list: its length, or a mark instead.
@@ -68,7 +36,7 @@ struct Entry {
 std::optional<Entry> entry_of(std::string_view line) {
     const std::size_t space = line.find(' ');
     if (space == line.npos) return std::nullopt;
-    const auto name = name_of(line.substr(space + 1));
+    const auto name = unescaped_name(line.substr(space + 1));
     if (!name) return std::nullopt;
     if (space == 1 && (line[0] == any_length || line[0] == removed)) return Entry{*name, std::nullopt, line[0]};
     std::uint64_t length = 0;
@@ -87,6 +55,37 @@ std::string sealed(std::string_view body, Extent& end) {
 
 }  // namespace
 
+std::string escaped_name(const std::string& name) {
+    std::string text;
+    for (const char c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (is_plain(byte))
+            text += c;
+        else
+            (text += '\\').append({digits[byte >> 4], digits[byte & 15]});
+    }
+    return text;
+}
+
+std::optional<std::string> unescaped_name(std::string_view text) {
+    std::string name;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\\') {
+            if (i + 2 >= text.size()) return std::nullopt;
+            const std::size_t high = digits.find(text[i + 1]), low = digits.find(text[i + 2]);
+            if (high == digits.npos || low == digits.npos) return std::nullopt;
+            name += static_cast<char>(high * 16 + low);
+            i += 2;
+        } else {
+            name += text[i];
+        }
+    }
+    const std::string around = "/" + name + "/";
+    const bool inside = around.find("//") == around.npos && around.find("/../") == around.npos &&
+                        around.find("/./") == around.npos && name.find('\0') == name.npos;
+    return inside && escaped_name(name) == text ? std::optional(name) : std::nullopt;
+}
+
 void OwnLengths::add(std::uint64_t length) {
     if (now == length) return;
     before = now;
@@ -97,7 +96,7 @@ std::string output_list_text(const OutputList& list) {
     std::string text(header);
     for (const auto& [name, lengths] : list) {
         for (const auto& length : {lengths.before, lengths.now})
-            if (length) text += std::to_string(*length) + ' ' + escaped(name) + '\n';
+            if (length) text += std::to_string(*length) + ' ' + escaped_name(name) + '\n';
     }
     return text;
 }
@@ -130,11 +129,11 @@ Extent growing_list_begin() {
 }
 
 std::string growing_list_line(const std::string& name, std::optional<std::uint64_t> length, Extent& end) {
-    return sealed((length ? std::to_string(*length) : std::string(1, any_length)) + ' ' + escaped(name), end);
+    return sealed((length ? std::to_string(*length) : std::string(1, any_length)) + ' ' + escaped_name(name), end);
 }
 
 std::string growing_list_removal(const std::string& name, Extent& end) {
-    return sealed(std::string(1, removed) + ' ' + escaped(name), end);
+    return sealed(std::string(1, removed) + ' ' + escaped_name(name), end);
 }
 
 Extent read_growing_list(std::string_view text, const std::string& file, OutputList& list) {

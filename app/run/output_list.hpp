@@ -33,8 +33,13 @@ struct OwnLengths {
 /// Files by their names, relative to the directory.
 using OutputList = std::map<std::string, OwnLengths>;
 
+/// Name with a backslash before the two hexadecimal digits of each byte that is no plain character.
+std::string escaped_name(const std::string& name);
+/// Inverse of `escaped_name`. Absent for other texts, and for names that lead out of the directory.
+std::optional<std::string> unescaped_name(std::string_view text);
+
 /// List as text: a line that names the format, then a line for each length of each file: the length, or `-` for any, a
-/// space, and the name, in which a backslash stands before two hexadecimal digits of a byte that is no plain character.
+/// space, and the escaped name.
 std::string output_list_text(const OutputList& list);
 
 /// Adds the files that a text lists. Throws IoError, which begins with `file`, if it is not a list.

@@ -169,7 +169,11 @@ std::uint64_t Results::begin() {
         expected_beside_ = checkpoint_.beside_hash;
         to_skip_ = checkpoint_.inputs;
         complete_ = checkpoint_.complete;
-        printed_ = checkpoint_.images > 0;
+        if (complete_) {  // no input is listed again
+            own_ = checkpoint_.own_inputs;
+            from_directory_ = checkpoint_.from_directory;
+        }
+        printed_ = checkpoint_.printed;
         checkpoint_saved_ = true;
         begun_ = complete_ || checkpoint_.pass == 2 || checkpoint_.inputs > 0;  // else there are no headers yet
         checkpoint_.shard.stored.limit(group_bytes_);
@@ -178,7 +182,7 @@ std::uint64_t Results::begin() {
         one_table_.resume(checkpoint_.shard.groups.front().summary);
         if (!complete_)
             for (RowFile* file : growing()) file->resume(checkpoint_.extents[file->name()]);
-        if (checkpoint_.standard_output && sinks_.printed) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
+        if (checkpoint_.standard_output) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
         output_.check_list(checkpoint_.extents[list_name()]);
         output_.begin();
         return to_skip_;
@@ -223,7 +227,7 @@ void Results::begin_second_pass() {
     count_all();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
-    stacks_.clear();
+    checkpoint_.stacks.clear();
     hash_ = {};
     files_hash_ = {};
     files_ = own_ = 0;
@@ -251,7 +255,6 @@ void Results::begin_anew() {
     stamps_ = {};
     beside_ = {};
     files_ = own_ = skipped_ = to_skip_ = 0;
-    stacks_.clear();
     last_file_.reset();
     printed_tail_ = PrintedTail();
     begun_ = checkpoint_saved_ = printed_ = from_directory_ = false;
@@ -299,9 +302,10 @@ void Results::count(const Input& input) {
 
 void Results::add_to_stack(const Input& input) {
     if (linked_ && checkpoint_.pass == 1) return;
-    if (stacks_.empty() || stacks_.back().index != input.index)
-        stacks_.push_back({stack_name(input), input.index, {}, !input.pages->rest, input.pages->pages.size()});
-    stacks_.back().pages.push_back(input.page);
+    auto& stacks = checkpoint_.stacks;
+    if (stacks.empty() || stacks.back().index != input.index)
+        stacks.push_back({stack_name(input), input.index, !input.pages->rest, input.pages->pages.size(), {}});
+    stacks.back().pages.push_back(input.page);
 }
 
 /// Checks the files about an input that the interrupted run was done with.
@@ -314,7 +318,7 @@ void Results::check_files(const Input& input) const {
             check(std::string(".histogram") + io::extension_of(format));
     if (writes.normalized && (!linked_ || checkpoint_.pass == 2))
         for (const char* extension : {".png", ".tiff"}) check(copy_end + std::string(extension));
-    if (writes.normalized && !complete_) check(copy_end + std::string(page_copy_extension));  // else they may be joined
+    if (writes.normalized) check(copy_end + std::string(page_copy_extension));
 }
 
 /// Says of what inputs the results are: a shard of a manifest has seen its own alone.
@@ -514,6 +518,9 @@ void Results::checkpoint() {
     checkpoint_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
     checkpoint_.standard_output = printed_place();
+    checkpoint_.own_inputs = own_;
+    checkpoint_.from_directory = from_directory_;
+    checkpoint_.printed = printed_;
     checkpoint_.paths_hash = hash_.text();
     checkpoint_.stamps_hash = stamps_.text();
     checkpoint_.beside_hash = beside_.text();
@@ -538,63 +545,51 @@ bool is_page_copy(const std::string& name) {
 
 }  // namespace
 
-/// Makes one file of the copies of the pages of each file. They remain until all of these have their names, so that a
-/// run which is killed meanwhile begins this step anew: where one of them is gone, it was done.
+/// Joins the copies of the pages of each file. These remain until the joined files have their names and the checkpoint
+/// says so: a run that is killed before begins this step anew.
 void Results::finish_stacks() {
-    const std::string end = copy_end + std::string(stack_extension);
-    bool any = false;
-    const auto page_name = [](const Stack& stack, std::uint64_t page) {
-        return stack.name + ".p" + std::to_string(page);
-    };
-    const auto join = [&](const Stack& stack) {
-        std::vector<std::string> pages;
-        std::vector<fs::path> files;
-        for (const std::uint64_t page : stack.pages) {
-            const std::string name = page_name(stack, page) + copy_end + page_copy_extension;
-            if (!output_.has_written(name)) continue;
-            pages.push_back(page_name(stack, page) + copy_end + stack_extension);
-            files.push_back(options_.output / name);
-        }
-        if (files.empty()) return;
-        any = true;
-        std::vector<fs::path> alike;
-        std::vector<std::size_t> others;
-        std::size_t next = 0;
-        for (const std::size_t place : io::alike_tiffs(files)) {
-            for (; next < place; ++next) others.push_back(next);
-            alike.push_back(files[next++]);
-        }
-        for (; next < files.size(); ++next) others.push_back(next);
-        if (!output_.may_write(stack.name + end)) {
+    for (const Checkpoint::Stack& stack : checkpoint_.stacks) finish_stack(stack);
+    if (!checkpoint_.stacks.empty()) {
+        output_.commit();
+        checkpoint_.stacks.clear();
+        if (journaled_) save_checkpoint(checkpoint_path_, checkpoint_, *values_);
+    }
+    if (output_.remove_working(is_page_copy)) output_.commit();
+}
+
+void Results::finish_stack(const Checkpoint::Stack& stack) {
+    const std::string end = copy_end + std::string(stack_extension), name = stack.name + end;
+    std::vector<fs::path> pages;
+    std::vector<std::string> names;  // of pages that stay files of their own
+    for (const std::uint64_t page : stack.pages) {
+        const std::string copy = stack.name + ".p" + std::to_string(page) + copy_end;
+        if (!output_.has_written(copy + page_copy_extension)) continue;
+        pages.push_back(options_.output / (copy + page_copy_extension));
+        names.push_back(copy + stack_extension);
+    }
+    if (pages.empty()) return;
+    const auto join = [&](const std::string& to, const std::vector<fs::path>& from, bool whole) {
+        if (!output_.may_write(to)) {
             ++checkpoint_.errors["output"];
             return;
         }
-        io::NewFile file(options_.output / (stack.name + end));
-        io::join_tiffs(file, alike, stack.whole && alike.size() == stack.count);
-        output_.stage(stack.name + end, std::move(file));
+        io::NewFile file(options_.output / to);
+        io::join_tiffs(file, from, whole);
+        output_.stage(to, std::move(file));
         ++checkpoint_.files[end];
-        for (const std::size_t place : others) {
-            if (!output_.may_write(pages[place])) {
-                ++checkpoint_.errors["output"];
-                continue;
-            }
-            io::NewFile other(options_.output / pages[place]);
-            io::join_tiffs(other, {files[place]}, false);
-            output_.stage(pages[place], std::move(other));
-            ++checkpoint_.files[end];
-        }
-        if (!others.empty())
-            console_.note((options_.output / (stack.name + end)).string() + ": " + std::to_string(others.size()) +
-                          " of its pages have other sides or another type: their copies are files of their own");
     };
-    bool done = false;
-    for (const Stack& stack : stacks_)
-        for (const std::uint64_t page : stack.pages)
-            done = done || output_.lacks(page_name(stack, page) + copy_end + page_copy_extension);
-    if (!done)
-        for (const Stack& stack : stacks_) join(stack);
-    if (any) output_.commit();
-    if (output_.remove_working(is_page_copy)) output_.commit();
+    std::vector<fs::path> alike;
+    std::vector<std::size_t> others;
+    for (std::size_t next = 0; const std::size_t place : io::alike_tiffs(pages)) {
+        for (; next < place; ++next) others.push_back(next);
+        alike.push_back(pages[next++]);
+    }
+    for (std::size_t next = others.size() + alike.size(); next < pages.size(); ++next) others.push_back(next);
+    join(name, alike, stack.whole && alike.size() == stack.count);
+    for (const std::size_t place : others) join(names[place], {pages[place]}, false);
+    if (!others.empty())
+        console_.note((options_.output / name).string() + ": " + std::to_string(others.size()) +
+                      " of its pages have other sides or another type: their copies are files of their own");
 }
 
 /// Lets a file of rows have its name, unless a run that was interrupted while finishing has given it.

@@ -114,6 +114,7 @@ class Results {
     std::optional<Checkpoint::Output> printed_place() const;
     void add_to_stack(const Input& input);
     void finish_stacks();
+    void finish_stack(const Checkpoint::Stack& stack);
     void finish_rows(RowFile& file);
     void finish_shard();
     void write_flags();
@@ -151,15 +152,6 @@ class Results {
     StampsHash stamps_, beside_;
     std::string expected_hash_, expected_stamps_, expected_beside_;  ///< of the inputs to be skipped
     std::string changed_;  ///< the first of them that was changed after the checkpoint
-    /// Copies of pages that become one file.
-    struct Stack {
-        std::string name;                  ///< of the file, without its end
-        std::uint64_t index;               ///< of its input
-        std::vector<std::uint64_t> pages;  ///< whose copies are wanted
-        bool whole;                        ///< these are all pages, if no more are missing
-        std::uint64_t count;               ///< of the pages in the file
-    };
-    std::vector<Stack> stacks_;
     PrintedTail printed_tail_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part

@@ -18,12 +18,26 @@ class Killed : public Directory {
         const char* name;
         std::function<void(const Killed&)> make_inputs;
         Names words;
-        bool prints = false;  ///< rows to a log
+        bool prints = false;  ///< to a log
         std::string beside{};
 
         friend void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
     };
     static const std::vector<Mode>& modes();
+
+    /// Saves a TIFF of random pages, of the sides and type of `empty(page)`.
+    void save_pages(const std::string& name, int count, const std::function<cv::Mat(int page)>& empty) const {
+        tiff_files::Memory memory;
+        TIFF* tiff = tiff_files::open(memory, "w");
+        for (int page = 0; page < count; ++page) {
+            cv::Mat picture = empty(page);
+            cv::randu(picture, 0, 256);
+            tiff_files::write_page(tiff, picture, {});
+            TIFFWriteDirectory(tiff);
+        }
+        TIFFClose(tiff);
+        write_text(at(name), {memory.bytes.begin(), memory.bytes.end()});
+    }
 
   protected:
     /// Whether something lies in the output directory that only a resumed run can make whole.
@@ -47,6 +61,7 @@ const std::vector<Killed::Mode>& Killed::modes() {
     static const std::vector<Mode> all{
         {"statistics", tree, {"dir", "--write", "stats,histogram", "--group-by", "dir"}},
         {"printed_csv", tree, {"dir", "--write", "stats", "--format", "csv"}, true},
+        {"printed_table", tree, {"dir", "--write", "stats"}, true},
         {"printed_json", tree, {"dir", "--write", "stats", "--format", "json"}, true},
         {"copies", tree, {"dir", "--write", "stats,normalized", "--normalize", "minmax"}},
         {"one_table",
@@ -100,20 +115,18 @@ const std::vector<Killed::Mode>& Killed::modes() {
          {"merge", "parts"}},
         {"pages",
          [](const Killed& test) {
-             for (int i = 0; i < 3; ++i) {
-                 tiff_files::Memory memory;
-                 TIFF* tiff = tiff_files::open(memory, "w");
-                 for (int page = 0; page < 120; ++page) {
-                     cv::Mat picture(20 + page, 30, page % 2 ? CV_8UC1 : CV_16UC3);
-                     cv::randu(picture, 0, 256);
-                     tiff_files::write_page(tiff, picture, {});
-                     TIFFWriteDirectory(tiff);
-                 }
-                 TIFFClose(tiff);
-                 write_text(test.at(std::to_string(i) + ".tif"), {memory.bytes.begin(), memory.bytes.end()});
-             }
+             for (const char* name : {"0.tif", "1.tif", "2.tif"})
+                 test.save_pages(name, 120,
+                                 [](int page) { return cv::Mat(20 + page, 30, page % 2 ? CV_8UC1 : CV_16UC3); });
          },
          {"0.tif", "1.tif", "2.tif", "--pages", "2-90,100-130", "--write", "stats,histogram"}},
+        // The copies of pages are joined when all are written, which is half of the run.
+        {"stacks",
+         [](const Killed& test) {
+             for (const char* name : {"0.tif", "1.tif", "2.tif"})
+                 test.save_pages(name, 40, [](int page) { return cv::Mat(page == 7 ? 20 : 30, 30, CV_16UC1); });
+         },
+         {"0.tif", "1.tif", "2.tif", "--pages", "all", "--write", "stats,normalized"}},
         {"among_the_inputs",
          [](const Killed& test) { test.make_tree("inputs", 120, 3); },
          {"out", "--write", "stats,normalized"}},
