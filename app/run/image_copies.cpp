@@ -72,7 +72,7 @@ void Measurer::reduce(Image& image) const {
     normalization.fill = fill_of(image.view.depth);
     const bool straight = image.file.alpha == io::Alpha::straight || divides(options_.validity, image.file);
     reduce_copy(from, to, image.view, image.request, normalization, straight ? ReduceWeight::alpha : ReduceWeight::area,
-                threads_of_image_);
+                threads_of_image());
     copy = small;
 }
 
@@ -81,7 +81,7 @@ void Measurer::form_copy(Image& image) const {
     image.copy.of_stack = options_.copied_into_stack(image.outcome->input);
     form.compression = options_.compression;
     form.png_level = options_.png_level;
-    form.threads = threads_of_image_;
+    form.threads = threads_of_image();
     form.metadata.reset();
     if (image.file.metadata) form.metadata = *image.file.metadata;
     if (!form.metadata && image.file.bands.empty()) return;
@@ -143,10 +143,10 @@ void Measurer::apply_luts(Image& image) const {
 
 void Measurer::apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
                           const MutableImageView& output) const {
-    gpuhist::apply_luts(luts_for(view.depth), view, output, threads_of_image_, samples);
+    gpuhist::apply_luts(luts_for(view.depth), view, output, threads_of_image(), samples);
     Normalization normalization = options_.normalization;
     normalization.fill = fill_of(view.depth);
-    settle_copy(view, request, normalization, output, threads_of_image_);
+    settle_copy(view, request, normalization, output, threads_of_image());
 }
 
 /// Normalization of an image.

@@ -129,7 +129,7 @@ void Measurer::Regions::add_labels(std::vector<Region>& regions, const std::stri
                                region.centroid_y},
                               region.analysis, region.values);
         };
-        if (measurer_.threads_of_image_ > 1)
+        if (measurer_.threads_of_image() > 1)
             tbb::parallel_for(std::size_t{0}, rows.size(), work);
         else
             for (std::size_t i = 0; i < rows.size(); ++i) work(i);
@@ -155,7 +155,7 @@ void Measurer::Regions::measure_labels(const Measurer::Labels& labels) {
     clock_.enter(Stage::analyze);
     RegionOptions regions;
     regions.label_zero = options_.label_zero;
-    regions.threads = measurer_.threads_of_image_;
+    regions.threads = measurer_.threads_of_image();
     if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
     regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
     const auto pixels = static_cast<std::uint64_t>(image_.view.packed_row_bytes() * image_.view.height);
@@ -212,7 +212,7 @@ void Measurer::Regions::measure(const Rectangle* first, std::size_t count) {
         std::vector<FrequencyTable> values;
         if ((pooled_ || options_.robust) && traits_of(view.depth).counting == Counting::bins)
             values = count_frequencies(tasks[i].job.image, nullptr, image_.request, image_.file.samples);
-        find_centroids(tasks[i].job.image, one.x, one.y, image_.request, found[i], measurer_.threads_of_image_);
+        find_centroids(tasks[i].job.image, one.x, one.y, image_.request, found[i], measurer_.threads_of_image());
         const double x = static_cast<double>(one.x) + static_cast<double>(one.width - 1) / 2,
                      y = static_cast<double>(one.y) + static_cast<double>(one.height - 1) / 2;
         if (!add_rows(rows_of({one.name, one.x, one.y, one.width, one.height, area, x, y}, found[i], values))) return;
@@ -266,7 +266,7 @@ void Measurer::Regions::measure_outlines() {
     const std::uint64_t held = share_.bytes();
     const auto pixels = static_cast<std::uint64_t>(view.packed_row_bytes() * view.height);
     RegionOptions regions;
-    regions.threads = measurer_.threads_of_image_;
+    regions.threads = measurer_.threads_of_image();
     if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
     regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
     share_.require(held + static_cast<std::uint64_t>(view.pixels()) * sizeof(std::uint32_t) +

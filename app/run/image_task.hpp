@@ -82,6 +82,8 @@ class Measurer {
     Stamp stamp_of(const Input& input) const;
     /// Rectangles of the images that have their own, by the path of these.
     const std::map<std::string, std::vector<Rectangle>>& rectangles() const { return rectangles_; }
+    /// Each image is worked on by so many threads from now on. Safe to call while images are measured.
+    void use_threads(int threads) { threads_of_image_ = threads; }
     /// Images are normalized from now on, and nothing else is done.
     void begin_second_pass() { pass_ = 2; }
     /// Images are measured again from now on, without the LUTs of a second pass.
@@ -99,10 +101,11 @@ class Measurer {
     class InStrips;  // run/image_strips.hpp
     class Regions;   // run/image_regions.cpp
 
+    int threads_of_image() const { return threads_of_image_; }
     /// Options for reading an image, its mask or its label images.
     io::DecodeOptions decoding() const {
         io::DecodeOptions options = options_.decode;
-        options.threads = threads_of_image_;
+        options.threads_now = [this] { return threads_of_image(); };
         return options;
     }
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
@@ -162,7 +165,7 @@ class Measurer {
     const Sinks& sinks_;
     StageTimes& times_;
     const bool single_;  ///< there is one input
-    const int threads_of_image_;
+    std::atomic<int> threads_of_image_;
     int pass_ = 1;
     bool summed_ = false;
     bool kept_ = false, values_kept_ = false;  ///< analyses, and with them values

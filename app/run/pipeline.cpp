@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <limits>
 #include <map>
 #include <memory>
 #include <opencv2/core.hpp>
@@ -167,6 +168,7 @@ class Run {
     void measure_many();
     void find_unmatched();
     bool skip(InputStream& stream, std::uint64_t done);
+    void share_threads();
     void list_again(InputStream& stream);
     bool pass_through(std::uint64_t done);
     bool measure_passes(std::uint64_t done);
@@ -205,6 +207,8 @@ class Run {
     bool nothing_more_counts_ = false;              ///< of what is in flight
     std::atomic<double> seconds_an_input_{0};       ///< of a thread, lately
     std::atomic<std::size_t> inputs_in_flight_{0};
+    static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+    std::atomic<std::size_t> waiting_{unknown};  ///< inputs that are listed and not begun
 };
 
 std::shared_ptr<InputList> Run::list_inputs() {
@@ -410,6 +414,13 @@ void Run::list_again(InputStream& stream) {
     find_unmatched();
 }
 
+/// Gives each image its part of the threads where there are fewer images left than threads.
+void Run::share_threads() {
+    const std::size_t waiting = waiting_, left = waiting + inputs_in_flight_;
+    const bool few = waiting != unknown && left > 0;
+    measurer_.use_threads(few ? std::max(1, threads_ / static_cast<int>(std::min<std::size_t>(left, 1024))) : 1);
+}
+
 /// Measures all inputs that are not done yet. Returns false if the finished inputs must be measured again too.
 bool Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_, [this](const std::string& text) {
@@ -429,6 +440,8 @@ bool Run::pass_through(std::uint64_t done) {
         const auto [waiting, more] = stream.waiting();
         engines_.expect(shard_.own(waiting), more);
         inputs_in_flight_ += inputs.size();
+        waiting_ = more ? unknown : shard_.own(waiting);
+        share_threads();
         if (!inputs.empty()) return std::make_shared<Batch>(batch_of(std::move(inputs)));
         flow.stop();
         return nullptr;
@@ -440,6 +453,7 @@ bool Run::pass_through(std::uint64_t done) {
     const auto finish = [&](const BatchPointer& batch) {
         record(*batch);
         inputs_in_flight_ -= batch->size();
+        share_threads();
     };
     tbb::task_arena arena(threads_);
     const ThreadsNearGpus near(arena, near_processors(options_.gpus));

@@ -38,6 +38,8 @@ struct EncodedImage {
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
     /// Rows that are decoded at once: those of a strip, or all.
     std::uint64_t rows_at_once() const { return strip_rows > 0 ? strip_rows : probe.height; }
+    /// Threads that may work on the image now.
+    int threads() const { return options.threads_now ? options.threads_now() : options.threads; }
     /// Gives an image `rows` rows from `row` on, which are the first of `pixels`. A strip is handed over, and `pixels`
     /// is then other memory of the same size, for the next one: undefined, or 0 where damage is accepted.
     void give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, std::uint64_t rows) const;

@@ -412,7 +412,7 @@ void store_sycc(const opj_image_t& from, cv::Mat& pixels) {
 Image decode(const EncodedImage& file) {
     if (!file.probe.damaged.empty()) file.refuse("damaged: " + file.probe.damaged, IoError::Kind::damaged);
     Image image;
-    auto from = decode_components(file, file.options.threads, image.note);
+    auto from = decode_components(file, file.threads(), image.note);
     if (!from) from = decode_components(file, 1, image.note);
     const unsigned count = from->numcomps;
     const auto& first = from->comps[0];

@@ -535,9 +535,10 @@ Image decode(const EncodedImage& file) {
         const auto set_buffer = [&](Imf::InputPart& to) {
             to.setFrameBuffer(frame_buffer(ordered, image.samples, window, image.depth, image.pixels));
         };
-        const bool at_once = file.options.threads > 1 && all_there && chunks.count() > 1;
-        const bool done = at_once && read_rows_at_once(bytes, static_cast<int>(part_number), file.options.threads,
-                                                       header.height, set_buffer);
+        const int threads = file.threads();
+        const bool at_once = threads > 1 && all_there && chunks.count() > 1;
+        const bool done =
+            at_once && read_rows_at_once(bytes, static_cast<int>(part_number), threads, header.height, set_buffer);
         if (at_once && !done) clear();
         set_buffer(part);
         for (std::uint64_t y = 0; y < header.height && !done; ++y) {

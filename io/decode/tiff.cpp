@@ -99,8 +99,8 @@ class Rows {
         // One thread per four pieces at most: then strips and tiles being decoded take a part of the memory of these.
         const std::uint64_t rows = (std::min(at_once, layout.height) + layout.strip_rows() - 1) / layout.strip_rows();
         const std::uint64_t pieces = saturating_product(rows, layout.pieces() / layout.down);
-        const auto most = static_cast<std::uint64_t>(std::max(1, file.options.threads));
-        for (std::uint64_t i = 0; i < std::min(most, 1 + pieces / 4); ++i) workers_.emplace_back(file, layout);
+        most_threads_ = 1 + pieces / 4;
+        workers_.emplace_back(file, layout);
         if (layout.finish == Finish::cmyk)
             colors_ = file.allocate(at_once, layout.width, CV_MAKETYPE(opencv_depth(layout.depth), 3));
     }
@@ -109,11 +109,13 @@ class Rows {
     /// that may be exchanged before the next rows.
     cv::Mat& decode(std::uint64_t first, std::uint64_t count, Image& image) {
         samples_.begin_at(first);
+        const auto threads = std::clamp<std::uint64_t>(file_.threads(), 1, most_threads_);
+        while (workers_.size() < threads) workers_.emplace_back(file_, layout_);
         layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
             waiting_.push_back({i, piece, {}, {}});
-            if (workers_.size() == 1 || waiting_.size() == most_waiting) decode_waiting(image);
+            if (threads == 1 || waiting_.size() == most_waiting) decode_waiting(threads, image);
         });
-        decode_waiting(image);
+        decode_waiting(threads, image);
         if (layout_.finish == Finish::ycbcr) finish_ycbcr(layout_, stored_);
         if (layout_.finish == Finish::log_luv) finish_log_luv(stored_);
         if (layout_.finish == Finish::cmyk) finish_cmyk(stored_, colors_);
@@ -135,8 +137,8 @@ class Rows {
     };
 
     /// Decodes pieces. Damage and refusals come in their order.
-    void decode_waiting(Image& image) {
-        on_threads(static_cast<int>(workers_.size()), waiting_.size(), [&](std::size_t i, int thread) {
+    void decode_waiting(std::uint64_t threads, Image& image) {
+        on_threads(static_cast<int>(threads), waiting_.size(), [&](std::size_t i, int thread) {
             Worker& worker = workers_[static_cast<std::size_t>(thread)];
             auto& [index, piece, wrong, refusal] = waiting_[i];
             unsigned char* place = samples_.in_place(piece);
@@ -159,6 +161,7 @@ class Rows {
     const TiffLayout& layout_;
     cv::Mat stored_, colors_;
     TiffSamples samples_;
+    std::uint64_t most_threads_ = 1;
     std::vector<Worker> workers_;
     std::vector<Piece> waiting_;
 };

@@ -3,11 +3,13 @@
 // Environment: GPUHIST_PROGRAM, the program.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "gpuhist/columns.hpp"
 #include "gpuhist/io/report.hpp"
 #include "support/directory.hpp"
+#include "support/tiff_files.hpp"
 
 namespace {
 
@@ -382,6 +384,32 @@ TEST_F(Directory, JsonComesInOrder) {
     std::sort(from_csv.begin(), from_csv.end());
     EXPECT_EQ(from_json, from_csv);
     EXPECT_EQ(csv.out, read_text(at("c/stats.csv")));
+}
+
+TEST_F(Directory, FewImagesShareTheThreads) {
+    tiff_files::Spec spec;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    spec.tile_width = spec.tile_height = 64;
+    std::filesystem::create_directories(at("few"));
+    for (const int number : {0, 1, 2, 3}) {
+        cv::Mat picture(900 + number, 700, CV_16UC3);
+        cv::randu(picture, 0, 4096);
+        tiff_files::Memory memory;
+        TIFF* tiff = tiff_files::open(memory, "w");
+        tiff_files::write_page(tiff, picture, spec);
+        TIFFClose(tiff);
+        if (number == 2) std::fill_n(memory.bytes.begin() + static_cast<long>(memory.bytes.size() / 2), 9, '\0');
+        write_text(at("few/" + std::to_string(number) + ".tif"), {memory.bytes.begin(), memory.bytes.end()});
+    }
+    for (const char* memory : {"4M", "1G"}) {
+        for (const char* threads : {"1", "2", "16"})
+            EXPECT_EQ(run({"few", "-q", "--engine", "cpu", "--write", "stats,histogram,normalized", "--memory", memory,
+                           "--threads", threads, "-o", "by" + std::string(threads)})
+                          .code,
+                      inputs_failed);
+        EXPECT_EQ(files_below("by1").size(), 5u + 3u + 3u);
+        for (const char* other : {"by2", "by16"}) expect_same_files(other, "by1");
+    }
 }
 
 TEST_F(Directory, ThreadsAndMemoryDoNotChangeAByte) {

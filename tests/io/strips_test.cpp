@@ -1,6 +1,7 @@
 // Images handed over in strips: the rows of those that come whole.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <opencv2/imgproc.hpp>
 #include <optional>
@@ -123,6 +124,21 @@ TEST_F(StripsOf, TiffsAreTheImage) {
                 spec.tile_height = 16;
                 expect_same(name + "t.tif", write(samples(67, 41, 3, bits), spec));
             }
+}
+
+TEST_F(StripsOf, TiffsAreTheImageOnAnyNumberOfThreadsWhichChanges) {
+    Spec spec;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    spec.tile_width = spec.tile_height = 16;
+    const Bytes file = write(samples(407, 401, 3), spec);
+    int asked = 0;
+    DecodeOptions options;
+    options.threads_now = [&] { return std::array{1, 3, 64, 0, 2}[static_cast<std::size_t>(asked++) % 5]; };
+    const Joined joined = join("x.tif", file, 40000, options);
+    EXPECT_GT(joined.strips, 5U);
+    EXPECT_GE(asked, static_cast<int>(joined.strips));
+    expect_same("y.tif", file, options);
+    EXPECT_EQ(cv::norm(joined.pixels, decode_image(file, "x.tif").pixels, cv::NORM_INF), 0);
 }
 
 TEST_F(StripsOf, TiffsOfEveryKindAreTheImage) {

@@ -60,6 +60,9 @@ struct DecodeOptions {
     /// Most threads that decode one image, the calling one included: strips and tiles of TIFF, blocks of OpenEXR, and
     /// code blocks of JPEG 2000 are decoded at the same time. The pixels and errors do not depend on it.
     int threads = 1;
+    /// Replaces `threads` if set: asked again before each strip of a TIFF, so that images decoded at the same time
+    /// share the threads that become free. It must be safe to call from any thread.
+    std::function<int()> threads_now{};
     /// Function called before memory is taken, with the bytes of the file and the largest number of bytes of the
     /// pixels, which is 0 until the header is known. For a pipe, it is called whenever more memory is needed. It may
     /// wait. Exceptions are passed on.
