@@ -20,6 +20,7 @@
 #include "plan/refusal.hpp"
 #include "support/engines_under_test.hpp"
 #include "support/raster.hpp"
+#include "support/repetitions.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -140,6 +141,7 @@ TEST_P(MeasuresTest, are_those_of_opencv_in_images_of_every_depth) {
     for (const DepthTraits& traits : all_depths)
         for (const int channels : {1, 3, 4})
             for (const auto& [width, height] : {std::pair{3, 3}, {37, 19}, {500, 300}, {2, 9}, {9, 2}, {1, 1}}) {
+                if (left_out()) continue;
                 SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels) + " " + std::to_string(width));
                 Raster image = raster(traits.depth, channels, Fill::bits, width, height);
                 if (traits.depth == Depth::f32 || traits.depth == Depth::f64)  // sums of OpenCV's size
@@ -186,6 +188,7 @@ TEST_P(MeasuresTest, leave_neighborhoods_of_excluded_samples_out) {
                 for (const bool any : {false, true})
                     for (const bool masked : {false, true})
                         for (const AlphaRule alpha : {AlphaRule::row, AlphaRule::mask, AlphaRule::ignore}) {
+                            if (left_out()) continue;
                             SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(channels) +
                                          (nodata ? " nodata" : "") + (any ? " any" : "") + (masked ? " mask" : ""));
                             Raster image = raster(depth, channels, Fill::few, 97, 61);
@@ -369,6 +372,7 @@ TEST_P(MeasuresTest, of_brightness_are_percentiles_of_its_formula) {
         for (const int channels : {1, 3, 4})
             for (const auto& [width, height] : {std::pair{1, 1}, {37, 19}, {1200, 170}})
                 for (const bool masked : {false, true}) {
+                    if (left_out()) continue;
                     SCOPED_TRACE(traits.name + std::string(" ") + std::to_string(channels) + " " +
                                  std::to_string(width) + (masked ? " masked" : ""));
                     Raster image = raster(traits.depth, channels, Fill::bits, width, height);
@@ -409,6 +413,7 @@ TEST_P(MeasuresTest, of_brightness_of_large_images_are_exact_whatever_a_sample_o
     for (const Content content : {natural, equal, unlike, ends})
         for (const int channels : {3, 4})
             for (const int width : {1301, 1304}) {
+                if (left_out()) continue;
                 SCOPED_TRACE(std::to_string(content) + " " + std::to_string(channels) + " " + std::to_string(width));
                 const int height = 901;
                 Raster image(width, height, channels, Depth::u8);
@@ -487,6 +492,7 @@ TEST_P(MeasuresTest, of_reduced_images_are_those_of_averages) {
         for (const int channels : {1, 3})
             for (const bool masked : {false, true})
                 for (const std::uint32_t side : {2U, 20U, 36U, 41U, 500U}) {
+                    if (left_out()) continue;
                     SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(channels) + " " +
                                  std::to_string(side) + (masked ? " masked" : ""));
                     Raster image = raster(depth, channels, Fill::few, 41, 59);
@@ -646,6 +652,7 @@ TEST_P(MeasuresTest, are_the_same_integers_as_of_the_reference) {
         for (const int channels : {1, 3, 4})
             for (const auto& [width, height] : sides)
                 for (const Fill fill : {Fill::bits, Fill::ends, Fill::constant}) {
+                    if (left_out()) continue;
                     if (fill != Fill::bits && width * height > 2000) continue;
                     SCOPED_TRACE(to_string(depth) + std::string(" ") + std::to_string(channels) + " " +
                                  std::to_string(width) + " x " + std::to_string(height));
@@ -667,6 +674,7 @@ TEST_P(MeasuresTest, are_the_same_integers_by_rules_and_in_colors_with_bands) {
     for (const Depth depth : {Depth::u8, Depth::u16})
         for (const AlphaRule alpha : {AlphaRule::row, AlphaRule::mask, AlphaRule::ignore, AlphaRule::weight})
             for (const Samples samples : {Samples::color, Samples::gray_alpha, Samples::color_bands}) {
+                if (left_out()) continue;
                 if (alpha == AlphaRule::weight && samples == Samples::color_bands) continue;
                 const int channels = samples == Samples::color_bands ? 6 : 4;
                 Raster image = raster(depth, channels, Fill::few, 301, 83);
