@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "gpuhist/error.hpp"
@@ -197,7 +199,8 @@ std::optional<OutputList> OutputDirectory::read_list() {
     const auto text = output_list_file(path);
     if (!text) return std::nullopt;
     OutputList list;
-    read_output_list(*text, path.string(), list);
+    finished_.clear();
+    read_output_list(*text, path.string(), list, finished_);
     for (const auto& [name, lengths] : list) {
         known_[name].now = lengths.now;
         known_[name].before = lengths.before;
@@ -334,11 +337,16 @@ void OutputDirectory::begin() {
     if (written_ < 0)
         throw IoError(written_path_.string() + ": cannot be written: gpuhist did not write the file there");
     // List of an interrupted run: its files are listed together with those of this run.
-    const std::string former = output_list_file(written_path_).value_or("");
-    listed_ = read_growing_list(former, written_path_.string(), own_);
-    for (const auto& [entry, lengths] : own_)
-        if (lengths.any && ends_with(entry, "-") && entry.rfind(".gpuhist.", 0) == 0) remove_temporary(entry);
+    read_former();
     if (ftruncate(written_, static_cast<off_t>(listed_.bytes)) != 0) fail_to_write(written_path_, errno);
+    if (finished_.count(run_) > 0) {  // it replaces files from now on
+        const ListLock only_one(path_);
+        OutputList list = read_list().value_or(OutputList());
+        finished_.erase(run_);
+        for (auto file = list.begin(); file != list.end();)
+            file = is_there(at(file->first)) ? std::next(file) : list.erase(file);
+        write_durably(at(output_list_name), output_list_text(list, finished_));
+    }
     Extent end = listed_.bytes > 0 ? listed_ : growing_list_begin();
     std::string text = listed_.bytes > 0 ? "" : growing_list_header();
     text += growing_list_line(io::temporary_prefix(), std::nullopt, end);
@@ -351,6 +359,47 @@ void OutputDirectory::begin() {
     begun_ = true;
     make_durable(path_);
     settle_made();
+}
+
+/// Reads the list of an interrupted run, and removes its temporary files.
+void OutputDirectory::read_former() {
+    const std::string former = output_list_file(written_path_).value_or("");
+    listed_ = read_growing_list(former, written_path_.string(), own_);
+    for (const auto& [entry, lengths] : own_)
+        if (lengths.any && ends_with(entry, "-") && entry.rfind(".gpuhist.", 0) == 0) remove_temporary(entry);
+}
+
+void OutputDirectory::clean() {
+    const std::lock_guard lock(mutex_);
+    if (written_ < 0) return;
+    read_former();
+    if (ftruncate(written_, 0) != 0) fail_to_write(written_path_, errno);  // `leave` removes it
+}
+
+/// Lists runs as finished no more if this one replaces files about images, or their rows.
+void OutputDirectory::doubt_runs(const OutputList& list) {
+    std::vector<std::string> replaced = removed_;
+    for (const Staged& staged : staged_) replaced.push_back(staged.name);
+    for (auto run = finished_.begin(); run != finished_.end();) {
+        const bool part = run->first.rfind("part-", 0) == 0;
+        const bool doubted =
+            replaced_image_ || std::any_of(replaced.begin(), replaced.end(), [&](const std::string& name) {
+                return list.count(name) > 0 && (part ? name.rfind(run->first + '.', 0) == 0 : name == "stats.csv");
+            });
+        run = doubted ? finished_.erase(run) : std::next(run);
+    }
+}
+
+std::optional<std::string> OutputDirectory::finished(const std::string& run) {
+    const std::lock_guard lock(mutex_);
+    const OutputList list = read_list().value_or(OutputList());
+    const auto found = finished_.find(run);
+    if (found == finished_.end()) return std::nullopt;
+    for (const auto& [name, lengths] : list) {
+        const auto length = length_of_file(at(name));
+        if (!length || !lengths.has(*length)) return std::nullopt;
+    }
+    return found->second;
 }
 
 /// Removes the temporary files of a run that was killed.
@@ -430,6 +479,7 @@ void OutputDirectory::close_file(const std::string& name, io::NewFile file) {
     {
         const std::lock_guard lock(mutex_);
         there = target(name);
+        replaced_image_ = replaced_image_ || there != Target::free;
         Extent end = listed_;
         append(growing_list_line(name, bytes, end), end);
         own_[name].add(bytes);
@@ -544,7 +594,9 @@ void OutputDirectory::commit() {
     std::set<fs::path> directories{path_};
     const std::lock_guard lock(mutex_);
     OutputList list = read_list().value_or(OutputList());
-    const std::string former = output_list_text(list);
+    const std::string former = output_list_text(list, finished_);
+    doubt_runs(list);
+    if (!found_.empty()) finished_[run_] = found_;  // its checkpoint is there until its files have their names
     std::vector<Target> targets;
     for (const Staged& staged : staged_)
         targets.push_back(!staged.file && staged.working.empty() ? Target::own : target(staged.name));
@@ -552,7 +604,7 @@ void OutputDirectory::commit() {
     for (const auto& [name, lengths] : own_)
         if (lengths.now) list[name] = {lengths.now, std::nullopt, false};
     for (const Staged& staged : staged_) list[staged.name].add(staged.bytes);
-    const std::string before = output_list_text(list);
+    const std::string before = output_list_text(list, finished_);
     if (former != before) write_durably(at(output_list_name), before);
     make_durable(path_);
     for (const std::string& name : removed_) {
@@ -568,7 +620,8 @@ void OutputDirectory::commit() {
     }
     for (const fs::path& directory : directories) make_durable(directory);
     settle_made();
-    if (const std::string after = output_list_text(list); after != before) write_durably(at(output_list_name), after);
+    if (const std::string after = output_list_text(list, finished_); after != before)
+        write_durably(at(output_list_name), after);
     staged_.clear();
     removed_.clear();
 }

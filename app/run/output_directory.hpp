@@ -80,6 +80,13 @@ class OutputDirectory {
     /// Lets other runs in, and leaves no empty directory: this one writes no more.
     void leave();
 
+    /// Lists the run as finished with the next `commit`: `found` is a word.
+    void finish_run(const std::string& found) { found_ = found; }
+    /// The word of a run that is listed as finished. Absent for others, and if a listed file is not as it was.
+    std::optional<std::string> finished(const std::string& run);
+    /// Removes the temporary files of a finished run that was killed at its end.
+    void clean();
+
     /// Begins a file about an image, which has no name yet.
     io::NewFile open_file(const std::string& name);
     /// Ends it: in a run that may be interrupted it gets its name at once, else with `commit`.
@@ -136,6 +143,8 @@ class OutputDirectory {
     Target target(const std::string& name);
     void give_name(Staged& staged, Target target);
     void settle_made();
+    void read_former();
+    void doubt_runs(const OutputList& list);
     void append(const std::string& text, const Extent& end);
     void remove_temporary(const std::string& prefix) const;
 
@@ -148,6 +157,9 @@ class OutputDirectory {
     mutable std::recursive_mutex mutex_;  ///< of what follows
     OutputList known_;                    ///< what earlier runs wrote, or are writing
     OutputList own_;                      ///< what this run wrote, before an interruption too
+    FinishedRuns finished_;               ///< of the list as it was last read
+    bool replaced_image_ = false;         ///< a file about one was there before
+    std::string found_;                   ///< by this run, which is finished; else empty
     std::set<std::string> reserved_;
     struct FileHash {
         std::size_t operator()(const std::pair<std::uint64_t, std::uint64_t>& file) const {

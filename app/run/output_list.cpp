@@ -25,6 +25,7 @@ bool is_plain(unsigned char byte) {
 }
 
 constexpr char any_length = '-', removed = 'x';
+const std::string finished_mark = "= ";
 
 /// A file in a list: its length, or a mark instead.
 struct Entry {
@@ -92,16 +93,17 @@ void OwnLengths::add(std::uint64_t length) {
     now = length;
 }
 
-std::string output_list_text(const OutputList& list) {
+std::string output_list_text(const OutputList& list, const FinishedRuns& finished) {
     std::string text(header);
     for (const auto& [name, lengths] : list) {
         for (const auto& length : {lengths.before, lengths.now})
             if (length) text += std::to_string(*length) + ' ' + escaped_name(name) + '\n';
     }
+    for (const auto& [run, found] : finished) text += finished_mark + run + ' ' + found + '\n';
     return text;
 }
 
-void read_output_list(std::string_view text, const std::string& file, OutputList& list) {
+void read_output_list(std::string_view text, const std::string& file, OutputList& list, FinishedRuns& finished) {
     const auto refuse = [&](std::size_t line) {
         throw IoError(file + ": line " + std::to_string(line) +
                       ": not a list of gpuhist's files: if you remove it, gpuhist treats all files there as foreign");
@@ -112,9 +114,17 @@ void read_output_list(std::string_view text, const std::string& file, OutputList
     for (std::size_t start = header.size(); start < text.size(); ++line) {
         const std::size_t end = text.find('\n', start);
         if (end == text.npos) refuse(line);
-        const auto entry = entry_of(text.substr(start, end - start));
+        std::string_view one = text.substr(start, end - start);
         start = end + 1;
-        if (!entry || !entry->length || entry->name < last) refuse(line);
+        if (one.substr(0, finished_mark.size()) == finished_mark) {
+            one.remove_prefix(finished_mark.size());
+            const std::size_t space = one.find(' ');
+            if (space == one.npos || space == 0 || space + 1 == one.size()) refuse(line);
+            finished.emplace(one.substr(0, space), one.substr(space + 1));
+            continue;
+        }
+        const auto entry = entry_of(one);
+        if (!entry || !entry->length || entry->name < last || !finished.empty()) refuse(line);
         last = entry->name;
         list[last].add(*entry->length);
     }
@@ -204,7 +214,8 @@ bool ListsAround::list(const std::string& file) {
         Level level{file.substr(0, slash + 1), {}};
         const std::string path = level.directory + output_list_name;
         try {
-            if (const auto text = output_list_file(path)) read_output_list(*text, path, level.files);
+            FinishedRuns ignored;
+            if (const auto text = output_list_file(path)) read_output_list(*text, path, level.files, ignored);
         } catch (const IoError&) {  // no list: every file there is the user's
             level.files.clear();
         }

@@ -38,12 +38,15 @@ std::string escaped_name(const std::string& name);
 /// Inverse of `escaped_name`. Absent for other texts, and for names that lead out of the directory.
 std::optional<std::string> unescaped_name(std::string_view text);
 
-/// List as text: a line that names the format, then a line for each length of each file: the length, or `-` for any, a
-/// space, and the escaped name.
-std::string output_list_text(const OutputList& list);
+/// Runs that are finished, by their names, and one word each of what they found.
+using FinishedRuns = std::map<std::string, std::string>;
 
-/// Adds the files that a text lists. Throws IoError, which begins with `file`, if it is not a list.
-void read_output_list(std::string_view text, const std::string& file, OutputList& list);
+/// List as text: a line that names the format, then a line for each length of each file: the length, or `-` for any, a
+/// space, and the escaped name. At the end stands a line for each finished run: `=`, its name and its word.
+std::string output_list_text(const OutputList& list, const FinishedRuns& finished);
+
+/// Adds the files and runs that a text lists. Throws IoError, which begins with `file`, if it is not a list.
+void read_output_list(std::string_view text, const std::string& file, OutputList& list, FinishedRuns& finished);
 
 /// Beginning of a list that grows while a run lasts, and its checksum.
 std::string growing_list_header();

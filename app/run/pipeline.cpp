@@ -169,6 +169,8 @@ class Run {
     void find_unmatched();
     bool skip(InputStream& stream, std::uint64_t done);
     void share_threads();
+    void stamp(std::vector<Input>& inputs);
+    bool is_finished();
     void list_again(InputStream& stream);
     bool pass_through(std::uint64_t done);
     bool measure_passes(std::uint64_t done);
@@ -388,10 +390,7 @@ bool Run::skip(InputStream& stream, std::uint64_t done) {
         if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
                              options_.output.string() + ": start again without --resume");
-        if (results_.stamped())
-            tbb::parallel_for_each(inputs, [this](Input& input) {
-                if (shard_.has(input.index)) input.stamp = measurer_.stamp_of(input);
-            });
+        if (results_.stamped()) stamp(inputs);
         for (const Input& input : inputs) {
             if (!results_.skip(input)) return false;
             unmatched_.erase(input.path);
@@ -400,6 +399,31 @@ bool Run::skip(InputStream& stream, std::uint64_t done) {
         left -= inputs.size();
     }
     return true;
+}
+
+/// Compares all inputs with a finished run. Returns whether there is nothing to do.
+bool Run::is_finished() {
+    const auto& list = options_.inputs.files_from;
+    std::error_code ignored;
+    if (!list || fs::is_regular_file(*list, ignored)) {  // it can be read again
+        InputStream stream(inputs_, [](const std::string&) {});
+        for (;;) {
+            auto inputs = next_inputs(stream, 1024);
+            if (inputs.empty()) break;
+            stamp(inputs);
+            for (const Input& input : inputs) results_.compare(input);
+        }
+        if (end_ != End::none) return true;
+        stream.end();
+        inputs_ = list_inputs();
+    }
+    return results_.settle_finished();
+}
+
+void Run::stamp(std::vector<Input>& inputs) {
+    tbb::parallel_for_each(inputs, [this](Input& input) {
+        if (shard_.has(input.index)) input.stamp = measurer_.stamp_of(input);
+    });
 }
 
 /// Begins with the first input again.
@@ -473,11 +497,11 @@ bool Run::pass_through(std::uint64_t done) {
 }
 
 void Run::measure_many() {
+    const std::uint64_t done = results_.begin();
+    if (results_.only_to_finish() || (results_.finished() && is_finished())) return unmatched_.clear();
     engines_.start();
     measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
     cv::setNumThreads(1);  // the images share the cores already
-    const std::uint64_t done = results_.begin();
-    if (results_.only_to_finish()) return unmatched_.clear();
     if (measure_passes(done)) return;
     results_.begin_anew();
     measurer_.begin_first_pass();
@@ -577,7 +601,7 @@ int Run::execute() {
     summary_.errors = results_.errors();
     summary_.threads = threads_;
     summary_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!single_ && results_.inputs() > 0) console_.note(summary_text(summary_));
+    if (!single_ && results_.inputs() > 0 && !results_.finished()) console_.note(summary_text(summary_));
     say_end();
     return exit_code();
 }

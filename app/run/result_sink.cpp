@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -193,6 +194,7 @@ std::uint64_t Results::begin() {
     values_->discard();
     std::error_code ignored;
     const bool interrupted = fs::remove(checkpoint_path_, ignored);
+    if (options_.resume && !interrupted && look_for_finished()) return 0;
     if (options_.resume && !interrupted) {
         const std::string result = sharded_ ? io::shard_file_name(checkpoint_.shard.id) : "stats.csv";
         const bool finished = stats_wanted_ && fs::exists(options_.output / result, ignored);
@@ -204,6 +206,75 @@ std::uint64_t Results::begin() {
         console_.note(options_.output.string() +
                       ": the interrupted run there is replaced; --resume would have continued it");
     return 0;
+}
+
+namespace {
+
+/// Checksum of names and values.
+std::string checksum_of(const std::map<std::string, std::string>& values) {
+    io::Checksum sum;
+    for (const auto& [name, value] : values)
+        for (const std::string* text : {&name, &value}) sum.add(text->c_str(), text->size() + 1);
+    return io::checksum_text(sum.value());
+}
+
+}  // namespace
+
+/// Whether the options, the inputs and the listed files can tell that there is nothing to do.
+bool Results::may_be_listed() const {
+    const auto& arguments = options_.inputs.arguments;
+    return journaled_ && stats_wanted_ && options_.tables_to.empty() && !options_.temporary &&
+           std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
+}
+
+/// Checksum of all options that decide on files.
+std::string Results::options_checksum() const {
+    std::map<std::string, std::string> options = checkpoint_.shard.options;
+    options["--keep-thumbnails"] = options_.keep_thumbnails ? "yes" : "no";
+    return checksum_of(options);
+}
+
+/// Lists the run as finished: by its options, its inputs, and what it found.
+void Results::list_finished() {
+    std::string errors;
+    for (const auto& [kind, count] : checkpoint_.errors) {
+        if (kind == "output" || kind == "no_space" || kind == "engine") return;
+        errors += ' ' + kind + ' ' + std::to_string(count);
+    }
+    if (!may_be_listed()) return;
+    output_.finish_run(options_checksum() + ' ' +
+                       checksum_of({{"paths", checkpoint_.paths_hash},
+                                    {"stamps", checkpoint_.stamps_hash},
+                                    {"beside", checkpoint_.beside_hash}}) +
+                       ' ' + std::to_string(checkpoint_.images) + errors);
+}
+
+bool Results::look_for_finished() {
+    if (!may_be_listed() || sinks_.printed) return false;  // rows would have to be printed again
+    const auto found = output_.finished(shard_name(options_, "gpuhist"));
+    if (!found) return false;
+    std::istringstream words(*found);
+    std::string options, kind;
+    words >> options >> finished_ >> checkpoint_.images;
+    if (options != options_checksum()) finished_.clear();
+    for (std::uint64_t count = 0; !finished_.empty() && words >> kind >> count;) checkpoint_.errors[kind] = count;
+    return !finished_.empty();
+}
+
+bool Results::settle_finished() {
+    const std::string inputs =
+        checksum_of({{"paths", hash_.text()}, {"stamps", stamps_.text()}, {"beside", beside_.text()}});
+    if (inputs == finished_) {
+        output_.clean();
+        console_.note("--resume: " + options_.output.string() + " is finished: no input has changed");
+        return true;
+    }
+    console_.note("--resume: inputs have changed since the finished run in " + options_.output.string() +
+                  ": everything is measured again");
+    finished_.clear();
+    checkpoint_ = first_checkpoint();
+    forget_inputs();
+    return false;
 }
 
 /// Keeps that of the file of values which the checkpoint speaks of.
@@ -228,14 +299,16 @@ void Results::begin_second_pass() {
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
     checkpoint_.stacks.clear();
-    hash_ = {};
-    files_hash_ = {};
-    files_ = own_ = 0;
-    last_file_.reset();
+    forget_inputs();
+    checkpoint();
+}
+
+void Results::forget_inputs() {
+    hash_ = files_hash_ = {};
     stamps_ = {};
     beside_ = {};
-    skipped_ = to_skip_ = 0;
-    checkpoint();
+    files_ = own_ = skipped_ = to_skip_ = 0;
+    last_file_.reset();
 }
 
 void Results::note_anew(const std::string& what) const {
@@ -251,11 +324,7 @@ void Results::begin_anew() {
     std::error_code ignored;
     fs::remove(checkpoint_path_, ignored);
     one_table_ = OneTable(options_);
-    hash_ = files_hash_ = {};
-    stamps_ = {};
-    beside_ = {};
-    files_ = own_ = skipped_ = to_skip_ = 0;
-    last_file_.reset();
+    forget_inputs();
     printed_tail_ = PrintedTail();
     begun_ = checkpoint_saved_ = printed_ = from_directory_ = false;
 }
@@ -619,6 +688,7 @@ void Results::finish_shard() {
     if (keeps_thumbnails() && shard.rows_of(ColumnFile::stats) > 0) stage_thumbnails_of_shard();
     std::vector<std::string> names = io::write_shard(options_.output, shard, writer());
     if (names.size() > 1) output_.keep(values_name);
+    list_finished();
     output_.commit();
     written_.insert(written_.end(), names.begin(), names.end());
 }
@@ -686,6 +756,7 @@ void Results::finish_dataset() {
     output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
     for (const std::string& name : stale) output_.remove(name);
+    list_finished();
     output_.commit();
 }
 
@@ -713,6 +784,7 @@ void Results::print_set() {
 }
 
 void Results::finish() {
+    if (finished()) return;
     summary_.settle();
     if (!begun_ && sharded_ && options_.inputs.manifest) begin_files();  // a shard may have no lines
     if (!begun_) return;

@@ -59,6 +59,13 @@ class Results {
     /// Returns whether everything is done except the names of the files.
     bool only_to_finish() const { return complete_; }
 
+    /// Returns whether a finished run is there that has these options, so that only the inputs are to be compared.
+    bool finished() const { return !finished_.empty(); }
+    /// Takes note of an input, for that.
+    void compare(const Input& input) { count(input); }
+    /// Returns whether these are all inputs of the finished run as they were; says so. If not, forgets that run.
+    bool settle_finished();
+
     /// Tells whether inputs want their stamps.
     bool stamped() const { return journaled_; }
 
@@ -104,6 +111,11 @@ class Results {
     Checkpoint first_checkpoint() const;
     void note_anew(const std::string& what) const;
     void count(const Input& input);
+    void forget_inputs();
+    bool may_be_listed() const;
+    std::string options_checksum() const;
+    void list_finished();
+    bool look_for_finished();
     void count_all();
     void add_error(const Input& input, const Failure& failure);
     void add_gone(std::uint64_t index, const std::vector<std::string>& paths);
@@ -151,7 +163,8 @@ class Results {
     std::optional<std::uint64_t> last_file_;
     StampsHash stamps_, beside_;
     std::string expected_hash_, expected_stamps_, expected_beside_;  ///< of the inputs to be skipped
-    std::string changed_;  ///< the first of them that was changed after the checkpoint
+    std::string finished_;  ///< checksum of the inputs of the finished run that is there; else empty
+    std::string changed_;   ///< the first of them that was changed after the checkpoint
     PrintedTail printed_tail_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part

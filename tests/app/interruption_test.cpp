@@ -2,6 +2,7 @@
 //
 // Environment: GPUHIST_PROGRAM, the program.
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include "support/directory.hpp"
 #include "support/sealed.hpp"
@@ -10,6 +11,97 @@ namespace {
 
 using namespace command;
 namespace fs = std::filesystem;
+
+TEST_F(Directory, AFinishedRunIsMeasuredAgainOnlyWhereSomethingChanged) {
+    make_tree("dir", 50);
+    const Names words{"dir", "--write", "stats,histogram", "--engine", "cpu", "--group-by", "dir"};
+    const auto again = [&](Names more = {}, const std::string& output = "gpuhist-out") {
+        more.insert(more.begin(), words.begin(), words.end());
+        more.insert(more.end(), {"-o", output});
+        return run(more);
+    };
+    const auto file = [&] {
+        struct stat status {};
+        stat(at("gpuhist-out/stats.csv").c_str(), &status);
+        return std::array{static_cast<long>(status.st_ino), static_cast<long>(status.st_mtim.tv_sec),
+                          static_cast<long>(status.st_mtim.tv_nsec)};
+    };
+    const Outcome first = again();
+    ASSERT_EQ(first.code, inputs_failed) << first.err;
+    const auto whole = contents("gpuhist-out");
+    const auto expect_finished = [&](const std::string& what, const Names& more = {"--resume"}) {
+        SCOPED_TRACE(what);
+        const auto before = file();
+        const Outcome outcome = again(more);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.err, "gpuhist: --resume: gpuhist-out is finished: no input has changed\n");
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(file(), before);
+        EXPECT_EQ(read_text(at("gpuhist-out/stats.csv")), whole.at("stats.csv"));
+    };
+    const auto expect_measured = [&](const std::string& what, const std::string& why,
+                                     const Names& more = {"--resume"}) {
+        SCOPED_TRACE(what);
+        const auto before = file();
+        const Outcome outcome = again(more);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_TRUE(contains(outcome.err, why)) << outcome.err;
+        EXPECT_NE(file(), before);
+        fs::remove_all(at("fresh"));
+        EXPECT_EQ(again({}, "fresh").code, inputs_failed);
+        for (const std::string& name : files_below("fresh"))  // beside files of former inputs
+            EXPECT_EQ(read_text(at("gpuhist-out") / name), read_text(at("fresh") / name)) << name;
+    };
+    expect_finished("nothing");
+    expect_finished("what results do not depend on", {"--resume", "--threads", "1", "--memory", "1M"});
+
+    const std::string changed =
+        "gpuhist: --resume: inputs have changed since the finished run in gpuhist-out: "
+        "everything is measured again\n";
+    save_gray("dir/one.png", 9);
+    expect_measured("one more", changed);
+    save_gray("dir/one.png", 7);
+    expect_measured("other contents", changed);
+    fs::permissions(at("dir/one.png"), fs::perms::owner_read);
+    expect_measured("another ctime", changed);
+    fs::rename(at("dir/one.png"), at("dir/two.png"));
+    expect_measured("another name", changed);
+    fs::remove(at("dir/two.png"));
+    expect_measured("one less", changed);
+    expect_finished("as it was");
+
+    const std::string nothing = "holds a finished run, which is measured again: --resume has nothing to continue";
+    fs::remove(at("gpuhist-out/" + files_below("gpuhist-out")[3]));
+    expect_measured("a file is gone", nothing);
+    expect_finished("which is there again");
+    write_text(at("gpuhist-out/stats.csv"), "");
+    fs::remove(at("gpuhist-out/stats.csv"));
+    EXPECT_EQ(again({"--resume"}).code, inputs_failed);
+    expect_finished("after all rows were gone");
+
+    ASSERT_EQ(again({"-q", "--bins", "7"}).code, inputs_failed);
+    EXPECT_TRUE(contains(again({"--resume"}).err, nothing));
+    expect_finished("after other options");
+    const Outcome rows = again({"--resume", "--format", "csv"});
+    EXPECT_EQ(rows.out, whole.at("stats.csv"));
+    EXPECT_TRUE(contains(rows.err, nothing)) << rows.err;
+}
+
+TEST_F(Directory, AFinishedPartIsNotMeasuredAgain) {
+    make_tree("dir", 40);
+    const auto part = [&](const char* which, const Names& more = {}) {
+        Names words{"dir", "--engine", "cpu", "-o", "parts", "--shard", which};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words);
+    };
+    const std::string finished = "gpuhist: --resume: parts is finished: no input has changed\n";
+    for (const char* which : {"1/2", "2/2"}) EXPECT_NE(part(which, {"--resume"}).err, finished);
+    for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);
+    EXPECT_NE(part("1/2").err, finished);  // replaces what is there
+    for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);
+    for (int time = 0; time < 2; ++time) EXPECT_LE(run({"merge", "parts", "-q", "-o", "parts"}).code, inputs_failed);
+    for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);
+}
 
 TEST_F(Directory, InterruptedSaysHowToResume) {
     make_tree("dir", 1500);

@@ -239,6 +239,8 @@ TEST_F(Notes, OptionsWithoutEffect) {
     const std::string nothing = ": --resume has nothing to continue";
     EXPECT_EQ(notes({"set", "-o", "out", "--resume"}), Names{"gpuhist: out: holds no interrupted run" + nothing});
     EXPECT_EQ(notes({"set", "-o", "out", "--resume"}),
+              Names{"gpuhist: --resume: out is finished: no input has changed"});
+    EXPECT_EQ(notes({"set", "-o", "out", "--resume", "--group-by", "dir"}),
               Names{"gpuhist: out: holds a finished run, which is measured again" + nothing});
     EXPECT_EQ(notes({"set/a.png", "--write", "stats", "--resume", "--group-by", "dir"}),
               (Names{"gpuhist: --group-by needs a set, but the input is one image",

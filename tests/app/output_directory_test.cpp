@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "support/directory.hpp"
+#include "support/repetitions.hpp"
 
 namespace {
 
@@ -205,6 +206,7 @@ TEST_F(OutputDirectory, WhoeverWritesFirstMakesTheDirectory) {
                             Names{"dir", "--lut-out", "tables" + std::to_string(set) + "/below/t.csv"},
                             Names{"dir", "--shard", "1/1"}, Names{"dir/a.png", "--shard", "1/1"}}) {
             if (words.size() > 2 && words[1] == "--shard" && write != "stats") continue;
+            if (made > 6 && gpuhist::test::left_out()) continue;
             const std::string output = "new" + std::to_string(made++) + "/below";
             words.insert(words.end(), all.begin(), all.end());
             words.insert(words.end(), {"-o", output});
@@ -256,12 +258,15 @@ TEST_F(OutputDirectory, TheListNamesAndMeasuresEveryFile) {
         if (contains(name, "odd")) name = "odd \\5c \\0a\\ff.png.histogram.csv";
         expected += length + " " + name + "\n";
     }
-    EXPECT_EQ(list, expected);
+    const auto without_runs = [](const std::string& all) { return all.substr(0, all.find("= ")); };
+    EXPECT_EQ(without_runs(list), expected);
+    EXPECT_TRUE(contains(list, "\n= gpuhist ")) << list;
     expect_code(all_done, run({"dir", "-q", "--write", "stats,histogram", "-o", "out"}));
-    EXPECT_EQ(read_text(at("out/.gpuhist")), expected);
+    EXPECT_EQ(without_runs(read_text(at("out/.gpuhist"))), expected);
     const auto before = contents("out");
     for (const std::string& damaged : Names{"no list", list + "x", "gpuhist files 1\n3 ../a\n",
-                                            "gpuhist files 1\n3 b\n3 a\n", "gpuhist files 1\n- stats.csv\n"}) {
+                                            "gpuhist files 1\n3 b\n3 a\n", "gpuhist files 1\n- stats.csv\n",
+                                            "gpuhist files 1\n= gpuhist\n", "gpuhist files 1\n= gpuhist a\n3 b\n"}) {
         put("out/.gpuhist", damaged);
         const Outcome outcome = run({"dir", "-q", "-o", "out"});
         expect_code(output_failed, outcome);

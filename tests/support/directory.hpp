@@ -131,7 +131,10 @@ class Directory : public Command {
     std::map<std::string, std::string> contents(const std::string& name) const {
         std::map<std::string, std::string> files;
         for (const std::string& file : files_below(name)) files[file] = read_text(at(name) / file);
-        if (fs::exists(at(name) / ".gpuhist")) files[".gpuhist"] = read_text(at(name) / ".gpuhist");
+        if (fs::exists(at(name) / ".gpuhist")) {
+            std::string& list = files[".gpuhist"] = read_text(at(name) / ".gpuhist");
+            list.resize(std::min(list.size(), list.find("= ")));  // finished runs, which name their inputs
+        }
         return files;
     }
 
