@@ -19,10 +19,10 @@ struct Checkpoint {
     int pass = 1;                           ///< 2: images are normalized by the tables of the whole set
     bool complete = false;                  ///< nothing is left to do but to give files their names
     std::uint64_t inputs = 0;               ///< done in this pass, of all that are listed
-    std::uint64_t own_inputs = 0;           ///< of these, those of this shard
-    bool from_directory = false;            ///< one of these at least is
-    bool printed = false;                   ///< rows or tables
-    std::string paths_hash;                 ///< of these
+    std::uint64_t own_inputs = 0;           ///< inputs of this shard among them
+    bool from_directory = false;            ///< at least one input is
+    bool printed = false;                   ///< rows or tables were printed
+    std::string paths_hash;                 ///< of the inputs done
     std::string stamps_hash;                ///< of the sizes and times of those of them that are this shard's
     std::string beside_hash;                ///< of what else their stamps say: masks, and when they were changed
     std::uint64_t time = 0;                 ///< when this was so: nanoseconds since 1970

@@ -33,7 +33,7 @@ struct OwnLengths {
 /// Files by their names, relative to the directory.
 using OutputList = std::map<std::string, OwnLengths>;
 
-/// Name with a backslash before the two hexadecimal digits of each byte that is no plain character.
+/// Name in printable ASCII: a backslash and two hexadecimal digits replace every other byte, and the backslash itself.
 std::string escaped_name(const std::string& name);
 /// Inverse of `escaped_name`. Absent for other texts, and for names that lead out of the directory.
 std::optional<std::string> unescaped_name(std::string_view text);

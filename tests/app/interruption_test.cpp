@@ -97,7 +97,7 @@ TEST_F(Directory, AFinishedPartIsNotMeasuredAgain) {
     const std::string finished = "gpuhist: --resume: parts is finished: no input has changed\n";
     for (const char* which : {"1/2", "2/2"}) EXPECT_NE(part(which, {"--resume"}).err, finished);
     for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);
-    EXPECT_NE(part("1/2").err, finished);  // replaces what is there
+    EXPECT_NE(part("1/2").err, finished);  // without --resume: measured again
     for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);
     for (int time = 0; time < 2; ++time) EXPECT_LE(run({"merge", "parts", "-q", "-o", "parts"}).code, inputs_failed);
     for (const char* which : {"1/2", "2/2"}) EXPECT_EQ(part(which, {"--resume"}).err, finished);

@@ -133,7 +133,8 @@ class Directory : public Command {
         for (const std::string& file : files_below(name)) files[file] = read_text(at(name) / file);
         if (fs::exists(at(name) / ".gpuhist")) {
             std::string& list = files[".gpuhist"] = read_text(at(name) / ".gpuhist");
-            list.resize(std::min(list.size(), list.find("= ")));  // finished runs, which name their inputs
+            // Entries of finished runs depend on the times of their inputs.
+            if (const std::size_t runs = list.find("\n= "); runs != list.npos) list.resize(runs + 1);
         }
         return files;
     }
