@@ -24,7 +24,7 @@ using Code = UnsignedOf<sizeof(Sample)>;
 
 /// Sample of a floating type that is nearest to a real number, rounded once.
 template <class Out>
-Out rounded_to(double v) {
+GPUHIST_HD Out rounded_to(double v) {
     if constexpr (is_narrow<Out>)
         return narrowed<Out>(v);
     else

@@ -71,12 +71,12 @@ GPUHIST_HD inline Half narrowed<Half>(float value) {
 
 /// Narrow float nearest to a double. To round only once, an inexact value first becomes a float with an odd last digit.
 template <class Narrow>
-Narrow narrowed(double value) {
+GPUHIST_HD Narrow narrowed(double value) {
     const auto single = static_cast<float>(value);
     const double rounded = single;
     if (rounded == value || value != value) return narrowed<Narrow>(single);
     auto bits = std::bit_cast<std::uint32_t>(single);
-    if (std::fabs(rounded) > std::fabs(value)) --bits;  // toward zero
+    if (fabs(rounded) > fabs(value)) --bits;  // toward zero
     return narrowed<Narrow>(std::bit_cast<float>(bits | 1));
 }
 

@@ -81,7 +81,7 @@ void validate_labels(const ImageView& image, const ImageView& labels) {
 
 void validate(const Normalization& normalization) {
     for (const NormalizeParameter& parameter : all_normalize_parameters) {
-        if (parameter.mode != normalization.mode || parameter.admits(normalization)) continue;
+        if (!parameter.modes.has(normalization.mode) || parameter.admits(normalization)) continue;
         std::string numbers = std::to_string(normalization.*parameter.first);
         if (parameter.second) numbers.append(",").append(std::to_string(normalization.*parameter.second));
         refuse(std::string(parameter.name) + " " + numbers + ": " + parameter.limits);

@@ -99,12 +99,10 @@ class CpuExecutor final : public plan::Executor {
         pass.request = job.request;
         if (!copy) return analyze(pass, job.image, *job.result);
         pass.request.luma_histogram = plan::needs_luma(job.request, *copy);
-        if (traits_of(copy->mode).needs == NormalizeNeeds::ranks) pass.stretch = plan::Stretch{copy->low, copy->high};
+        if (needs_of(*copy) == NormalizeNeeds::ranks) pass.stretch = plan::Stretch{copy->low, copy->high};
         analyze(pass, job.image, *job.result);
-        if (pass.accumulator == plan::Accumulator::bins)
-            return normalizer_.apply_floats(workers_, job.image, job.image, *job.result, *copy, *floats_, job.output);
-        normalizer_.apply_codes(workers_, job.image, *job.result, *copy, job.output);
-        if (!job.request.luma_histogram) plan::drop_luma(*job.result);
+        normalizer_.apply(workers_, {job.image, job.image}, *job.result, *copy, floats_.get(), job.output);
+        if (pass.accumulator != plan::Accumulator::bins && !job.request.luma_histogram) plan::drop_luma(*job.result);
     }
     void analyze_floats(const plan::Pass& pass, const ImageView& pixels, Analysis& result) {
         if (!floats_) floats_ = std::make_unique<FloatAnalyzer>();

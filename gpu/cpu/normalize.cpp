@@ -11,9 +11,12 @@
 #include "core/analysis.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
+#include "cpu/by_place.hpp"
 #include "cpu/pixel_source.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/frequency_table.hpp"
 #include "gpuhist/lut.hpp"
+#include "normalize/curves/curves.hpp"
 #include "normalize/lut.hpp"
 #include "normalize/modes.hpp"
 #include "statistics/moments.hpp"
@@ -235,7 +238,137 @@ const ChannelAnalysis& own_of(const Analysis& analysis, Channel channel) {
 
 /// Verdict: whether one table is for several channels.
 bool is_joint(const Normalization& normalization, const Analysis& analysis) {
-    return normalization.joint && analysis.find(Channel::red);
+    return normalization.joint && !traits_of(normalization.mode).per_color && analysis.find(Channel::red);
+}
+
+/// Findings about the color at a position, with those of all colors if they decide together.
+ChannelAnalysis deciding(const ImageView& image, const Analysis& analysis, bool joint, int c) {
+    const auto at = channels_at(image);
+    ChannelAnalysis decides;
+    for (int i = 0; i < std::min(image.channels, 3); ++i)
+        if (joint || i == c) core::add_samples(decides, own_of(analysis, at[i]));
+    return decides;
+}
+
+/// Numbers of f32 that a normalization needs, but for counts, about the color at a position. Absent without a finite
+/// sample.
+std::optional<core::FloatFacts> float_facts(const ImageView& image, const Analysis& analysis,
+                                            const Normalization& normalization, bool joint, int c) {
+    const ChannelAnalysis& own = own_of(analysis, channels_at(image)[c]);
+    const ChannelAnalysis decides = deciding(image, analysis, joint, c);
+    if (decides.valid() == 0) return std::nullopt;
+    core::FloatFacts found;
+    switch (needs_of(normalization)) {
+        case NormalizeNeeds::nothing:
+        case NormalizeNeeds::counts:
+            break;
+        case NormalizeNeeds::extremes:
+            found.low = decides.minimum;
+            found.high = decides.maximum;
+            break;
+        case NormalizeNeeds::ranks: {
+            const auto& order = joint ? analysis.pooled_order_statistics : own.order_statistics;
+            found.low = core::value_of_rank(order, normalization.low, decides.valid());
+            found.high = core::value_of_rank(order, normalization.high, decides.valid());
+            break;
+        }
+        case NormalizeNeeds::mean_std: {
+            const core::CentralMoments moments =
+                joint ? core::moments_of_pooled(analysis) : core::central_moments(decides.valid(), own.moments);
+            found.mean = moments.mean;
+            found.std = std::sqrt(moments.m2);
+            break;
+        }
+    }
+    return found;
+}
+
+/// Returns whether an analysis of f32 has the ranks that a normalization needs: a GPU's has those that were asked for.
+bool has_ranks(const ImageView& image, const Analysis& analysis, const Normalization& normalization, bool joint) {
+    for (int c = 0; c < (joint ? 1 : std::min(image.channels, 3)); ++c) {
+        const std::uint64_t n = deciding(image, analysis, joint, c).valid();
+        const auto& order =
+            joint ? analysis.pooled_order_statistics : own_of(analysis, channels_at(image)[c]).order_statistics;
+        if (n > 0 && !(core::has_rank(order, normalization.low, n) && core::has_rank(order, normalization.high, n)))
+            return false;
+    }
+    return true;
+}
+
+// ---- curves ---------------------------------------------------------------------------------------------------------
+
+/// Calls visit(value) for the valid, finite samples of some positions in the order of the pixels, and for each pixel in
+/// the order of the positions.
+template <class Visit>
+void for_valid(const NormalizedPixels& pixels, const std::vector<int>& positions, const Visit& visit) {
+    const ImageView& image = traits_of(pixels.image.depth).counting == Counting::bins ? pixels.counted : pixels.image;
+    with_depth(image.depth, [&](auto sample) {
+        using Sample = decltype(sample);
+        for (std::int64_t y = 0; y < image.height; ++y) {
+            const auto* row =
+                reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) + y * image.row_bytes);
+            const std::uint8_t* mask = image.mask ? image.mask + y * image.mask_row_bytes : nullptr;
+            const std::uint8_t* valid = pixels.valid ? pixels.valid + y * image.width * image.channels : nullptr;
+            for (std::int64_t x = 0; x < image.width; ++x) {
+                if (mask && !mask[x]) continue;
+                for (const int c : positions) {
+                    const std::int64_t at = x * image.channels + c;
+                    const double value = core::value_of(row[at]);
+                    if ((!valid || valid[at]) && std::isfinite(value)) visit(value);
+                }
+            }
+        }
+    });
+}
+
+/// Ends of zscale over the samples at some positions; absent without a sample.
+std::optional<Range> zscale(const NormalizedPixels& pixels, const std::vector<int>& positions) {
+    std::uint64_t n = 0;
+    for_valid(pixels, positions, [&](double) { ++n; });
+    if (n == 0) return std::nullopt;
+    const std::uint64_t stride = std::max<std::uint64_t>(1, n / core::zscale_samples);
+    std::vector<double> samples;
+    std::uint64_t i = 0;
+    for_valid(pixels, positions, [&](double value) {
+        if (i++ % stride == 0 && samples.size() < core::zscale_samples) samples.push_back(value);
+    });
+    return core::zscale(samples);
+}
+
+/// Positions of the colors that decide about one, in the order red, green, blue.
+std::vector<int> positions_of(const ImageView& image, bool joint, int c) {
+    if (!joint) return {c};
+    return image.order == ChannelOrder::bgr ? std::vector{2, 1, 0} : std::vector{0, 1, 2};
+}
+
+/// Maps an image of floats or of 32 bits by curves, given facts by position, which are absent where samples stay.
+void map_by_curve(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
+                  const std::optional<double>& fill, const std::array<const core::CurveFacts*, 4>& facts) {
+    const auto levels = levels_at(output, fill);
+    with_depth(image.depth, [&](auto sample) {
+        using In = decltype(sample);
+        if constexpr (sizeof(In) >= 4)
+            with_depth(output.depth, [&](auto to) {
+                using Out = decltype(to);
+                for (int c = 0; c < image.channels; ++c) {
+                    const auto map_channel = [&](const auto& map) {
+                        for_pairs(workers, image, output, [&](const void* from, void* into, std::int64_t pixels) {
+                            const In* in = static_cast<const In*>(from);
+                            Out* out = static_cast<Out*>(into);
+                            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
+                                out[i] = map(in[i]);
+                        });
+                    };
+                    if (!facts[c])
+                        map_channel([&](In v) { return core::kept<Out>(mode, v, levels[c]); });
+                    else
+                        core::with_curve(*facts[c], [&](const auto& curve) {
+                            map_channel(
+                                core::CurveMap<std::decay_t<decltype(curve)>, In, Out>(curve, *facts[c], levels[c]));
+                        });
+                }
+            });
+    });
 }
 
 }  // namespace
@@ -315,8 +448,7 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
 void Normalizer::apply_floats(Workers& workers, const ImageView& image, const ImageView& counted,
                               const Analysis& analysis, const Normalization& normalization, FloatAnalyzer& floats,
                               const MutableImageView& output) {
-    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
-    const auto at = channels_at(image);
+    const NormalizeNeeds needs = needs_of(normalization);
     const bool joint = is_joint(normalization, analysis);
     const int colors = std::min(image.channels, 3);
     const float* tables[3] = {};
@@ -325,41 +457,99 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
 
     ChannelFacts facts;
     for (int c = 0; c < colors; ++c) {
-        const ChannelAnalysis& own = own_of(analysis, at[c]);
-        ChannelAnalysis decides;
-        for (int i = 0; i < colors; ++i)
-            if (joint || i == c) core::add_samples(decides, own_of(analysis, at[i]));
-        if (decides.valid() == 0) continue;
-        core::FloatFacts& found = facts[c].emplace();
-        found.asked = normalization;
-        switch (needs) {
-            case NormalizeNeeds::nothing:
-                break;
-            case NormalizeNeeds::extremes:
-                found.low = decides.minimum;
-                found.high = decides.maximum;
-                break;
-            case NormalizeNeeds::ranks: {
-                const auto& order = joint ? analysis.pooled_order_statistics : own.order_statistics;
-                found.low = core::value_of_rank(order, normalization.low, decides.valid());
-                found.high = core::value_of_rank(order, normalization.high, decides.valid());
-                break;
-            }
-            case NormalizeNeeds::counts:
-                found.low = range.lower;
-                found.high = range.upper;
-                found.table = tables[c];
-                break;
-            case NormalizeNeeds::mean_std: {
-                const core::CentralMoments moments =
-                    joint ? core::moments_of_pooled(analysis) : core::central_moments(decides.valid(), own.moments);
-                found.mean = moments.mean;
-                found.std = std::sqrt(moments.m2);
-                break;
-            }
-        }
+        facts[c] = float_facts(image, analysis, normalization, joint, c);
+        if (!facts[c] || needs != NormalizeNeeds::counts) continue;
+        facts[c]->low = range.lower;
+        facts[c]->high = range.upper;
+        facts[c]->table = tables[c];
     }
     map_floats(workers, image, output, normalization.mode, normalization.fill, facts);
+}
+
+/// Writes the copy of an image by curves.
+void Normalizer::apply_curve(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
+                             const Normalization& normalization, const MutableImageView& output) {
+    const ImageView& image = pixels.image;
+    const NormalizeTraits& mode = traits_of(normalization.mode);
+    const NormalizeNeeds needs = needs_of(normalization);
+    const Counting counting = traits_of(image.depth).counting;
+    const auto at = channels_at(image);
+    const bool joint = is_joint(normalization, analysis), by_luma = joint && mode.joint_by_luma;
+    const int colors = std::min(image.channels, 3);
+    std::vector<FrequencyTable> values;  // f32: of red green blue luma, or gray
+    if (counting == Counting::bins &&
+        (needs == NormalizeNeeds::counts ||
+         (needs == NormalizeNeeds::ranks && !has_ranks(image, analysis, normalization, joint))))
+        values = count_frequencies(pixels.counted);
+
+    std::vector<core::CurveFacts> found;
+    for (int c = 0; c < (joint ? 1 : colors); ++c) {
+        const Channel decides = by_luma ? Channel::luma : joint ? Channel::all : at[c];
+        core::DecidingSamples samples{image.depth};
+        FrequencyTable pooled;
+        if (counting == Counting::values) {
+            if (joint && !by_luma) core::sum_of_pooled(analysis, counts_);
+            samples.counts = by_luma ? &analysis.find(Channel::luma)->counts
+                             : joint ? &counts_
+                                     : &own_of(analysis, at[c]).counts;
+        } else if (counting == Counting::sorted) {
+            pooled = by_luma ? analysis.find(Channel::luma)->values
+                     : joint ? core::values_of_pooled(analysis)
+                             : own_of(analysis, at[c]).values;
+            samples.values = &pooled;
+        } else if (!values.empty()) {
+            if (by_luma) pooled = values[3];
+            for (std::size_t color = 0; !by_luma && color < (image.channels == 1 ? 1 : 3); ++color)
+                if (joint || image.channels == 1 || core::colors[color] == at[c]) pooled.add(values[color]);
+            samples.values = &pooled;
+        }
+        found.push_back(core::facts_of(samples, decides, normalization));
+        core::CurveFacts& facts = found.back();
+        if (const auto numbers = counting == Counting::bins && values.empty()
+                                     ? float_facts(image, analysis, normalization, joint, c)
+                                     : std::nullopt) {
+            facts.samples = deciding(image, analysis, joint, c).valid();
+            facts.low = numbers->low;
+            facts.high = numbers->high;
+            facts.mean = numbers->mean;
+            facts.std = numbers->std;
+            if (needs == NormalizeNeeds::mean_std) core::set_interval(facts);
+        }
+        if (normalization.mode == NormalizeMode::stretch && normalization.interval == StretchInterval::zscale)
+            if (const auto ends = zscale(pixels, positions_of(image, joint, c))) {
+                facts.low = ends->lower;
+                facts.high = ends->upper;
+            }
+    }
+    if (mode.per_color && colors == 3 && analysis.find(Channel::red)) core::balance(found[0], found[1], found[2]);
+
+    if (counting == Counting::values)
+        return map_image(workers, image, output, mode.mode, joint, tables_, [&](Channel channel, void* table) {
+            const auto place = joint ? 0 : std::find(at.begin(), at.end(), channel) - at.begin();
+            core::fill_table(image.depth, output.depth, found[static_cast<std::size_t>(place)], normalization, table);
+        });
+    std::array<const core::CurveFacts*, 4> facts{};
+    for (int c = 0; c < colors; ++c) {
+        facts[c] = &found[joint ? 0 : static_cast<std::size_t>(c)];
+        if (core::keeps(*facts[c], normalization)) facts[c] = nullptr;
+    }
+    map_by_curve(workers, image, output, mode.mode, normalization.fill, facts);
+}
+
+void Normalizer::apply(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
+                       const Normalization& normalization, FloatAnalyzer* floats, const MutableImageView& output) {
+    switch (traits_of(normalization.mode).kind) {
+        case NormalizeKind::exact:
+            if (traits_of(pixels.image.depth).counting == Counting::bins)
+                return apply_floats(workers, pixels.image, pixels.counted, analysis, normalization, *floats, output);
+            return apply_codes(workers, pixels.image, analysis, normalization, output);
+        case NormalizeKind::curve:
+            return apply_curve(workers, pixels, analysis, normalization, output);
+        case NormalizeKind::place:
+            return normalization.mode == NormalizeMode::clahe
+                       ? apply_clahe(workers, pixels, normalization, output)
+                       : apply_background(workers, pixels, normalization, output);
+    }
 }
 
 void convert_floats(Workers& workers, const ImageView& image, const std::optional<double>& fill,

@@ -14,19 +14,32 @@
 
 namespace gpuhist::cpu {
 
+/// Pixels of an image as a normalization sees them.
+struct NormalizedPixels {
+    ImageView image;
+    /// f32: the image that was analyzed, with NaN in place of excluded samples, or with its mask.
+    ImageView counted;
+    /// Other depths: a byte per sample as the samples lie, 0 where one is excluded; null: all are valid. Only modes
+    /// that need places read it.
+    const std::uint8_t* valid = nullptr;
+};
+
 /// Writer of normalized copies. Owns its tables and reuses them.
 class Normalizer {
   public:
-    /// Writes the copy of an image that is not f32, of the output's depth. `analysis` has luma where that decides.
-    void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
-                     const Normalization& normalization, const MutableImageView& output);
-
-    /// Writes the copy of an f32 image, of the output's depth; the analysis holds the nearest ranks where the mode
-    /// needs them, and `floats` counts `counted` again where it needs counts: the image that was analyzed.
-    void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
-                      const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
+    /// Writes the copy of an image, of the output's depth. `analysis` has luma if that decides, and for f32 the nearest
+    /// ranks if the mode needs them. `floats` counts f32 again if the mode needs counts; null if
+    /// the image is not f32.
+    void apply(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
+               const Normalization& normalization, FloatAnalyzer* floats, const MutableImageView& output);
 
   private:
+    void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
+                     const Normalization& normalization, const MutableImageView& output);
+    void apply_curve(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
+                     const Normalization& normalization, const MutableImageView& output);
+    void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
+                      const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
     void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
                       const Normalization& normalization, const MutableImageView& output);
     void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,

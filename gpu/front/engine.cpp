@@ -93,7 +93,8 @@ class PlannedEngine final : public Engine {
     }
     bool needs_floats(const Job& job) const {
         return lacks_copy(job) && traits_of(job.image.depth).counting == Counting::bins &&
-               workshop_.abilities().writes(job.image.depth, job.normalization->mode);
+               traits_of(job.normalization->mode).kind == NormalizeKind::exact &&
+               workshop_.abilities().writes_own(job.image.depth, *job.normalization);
     }
 
     void validate(const Job& job) const {
@@ -137,7 +138,7 @@ class PlannedEngine final : public Engine {
                 if (needs_floats(job)) {
                     workshop_.convert(able[i].output, job.normalization->fill, job.output);
                 } else {
-                    workshop_.copy(job.image, job.image, *job.result, *job.normalization, job.output);
+                    workshop_.copy({job.image, job.image}, *job.result, *job.normalization, job.output);
                     if (!job.request.luma_histogram) plan::drop_luma(*job.result);
                 }
             } catch (...) {
@@ -207,7 +208,7 @@ class PlannedEngine final : public Engine {
             view.mask_row_bytes = view.width;
             return view;
         };
-        if (normalization.joint) {
+        if (normalization.joint && !needs_places(normalization)) {
             run_one({with_mask(core::as_one_channel(image), valid.data),
                      request,
                      normalization,
@@ -283,6 +284,20 @@ void settle_copy(const ImageView& image, const AnalysisRequest& request, bool va
     Normalization normalization;
     normalization.valid_only = valid_only;
     settle_copy(image, request, normalization, output, threads);
+}
+
+std::shared_ptr<const NormalizeReference> reference_of(const ImageView& image, const AnalysisRequest& request) {
+    AnalysisRequest asked;
+    asked.validity = request.validity;
+    asked.detail = Detail::brief;
+    asked.luma_histogram = true;
+    const auto analysis = std::make_shared<Analysis>();
+    make_engine("cpu")->analyze(image, asked, *analysis);
+    auto reference = std::make_shared<NormalizeReference>();
+    if (traits_of(image.depth).counting == Counting::bins)
+        reference->values = count_frequencies(image, nullptr, asked, image.samples);
+    reference->analysis = analysis;
+    return reference;
 }
 
 std::vector<EngineInfo> engines() {

@@ -20,11 +20,9 @@ plan::Classifier& Workshop::classifier(Memory memory) {
     return memory == Memory::device ? own_->classifier() : classifier_;
 }
 
-void Workshop::copy(const ImageView& rows, const ImageView& counted, const Analysis& found,
-                    const Normalization& normalization, const MutableImageView& output) {
-    if (traits_of(rows.depth).counting != Counting::bins)
-        return normalizer_.apply_codes(workers_, rows, found, normalization, output);
-    normalizer_.apply_floats(workers_, rows, counted, found, normalization, counter_, output);
+void Workshop::copy(const cpu::NormalizedPixels& pixels, const Analysis& found, const Normalization& normalization,
+                    const MutableImageView& output) {
+    normalizer_.apply(workers_, pixels, found, normalization, &counter_, output);
 }
 
 ImageView kept_from(const ImageView& image, const MutableImageView& output, const rules::ImageRules& rules,
@@ -171,13 +169,18 @@ void Walk::copy(const ImageView& strip, const MutableImageView& output) {
     if (!copy_) return StripAnalysis::copy(strip, output);
     core::validate(strip, plan_.request);
     core::validate_output(strip, normalized_depth(strip.depth, *copy_), output);
-    const bool counts_again =
-        traits_of(copy_->mode).needs == NormalizeNeeds::counts && traits_of(strip.depth).counting == Counting::bins;
-    const ImageView counted = counts_again ? pixels_of(plan_.main(), strip) : strip;
+    const bool bins = traits_of(strip.depth).counting == Counting::bins, by_place = needs_places(*copy_);
+    const bool counts_again = bins && (by_place || needs_of(*copy_) == NormalizeNeeds::counts);
+    cpu::NormalizedPixels pixels{strip, counts_again ? pixels_of(plan_.main(), strip) : strip};
     const Analysis& found = decides_ ? *decides_ : result_;
-    if (rules::all_valid(strip, plan_.request)) return workshop_.copy(strip, counted, found, *copy_, output);
+    if (rules::all_valid(strip, plan_.request)) return workshop_.copy(pixels, found, *copy_, output);
+    std::vector<std::uint8_t> valid;
+    if (!bins && by_place) {
+        valid = workshop_.host_classifier().sample_mask(strip, plan_.rules);
+        pixels.valid = valid.data();
+    }
     const ImageView kept = kept_from(strip, output, plan_.rules, *copy_, kept_);
-    workshop_.copy(strip, counted, found, *copy_, output);
+    workshop_.copy(pixels, found, *copy_, output);
     cpu::settle(workshop_.workers(), kept, plan_.rules, *copy_, output);
 }
 

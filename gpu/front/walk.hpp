@@ -29,10 +29,9 @@ class Workshop {
     plan::Classifier& classifier(Memory memory);
     cpu::HostClassifier& host_classifier() { return classifier_; }
     cpu::Workers& workers() { return workers_; }
-    /// Writes the copy of some rows from the findings in their image. `counted` has the same rows with NaN in place of
-    /// excluded samples; it matters if f32 is counted once more.
-    void copy(const ImageView& rows, const ImageView& counted, const Analysis& found,
-              const Normalization& normalization, const MutableImageView& output);
+    /// Writes the copy of some rows from the findings in their image.
+    void copy(const cpu::NormalizedPixels& pixels, const Analysis& found, const Normalization& normalization,
+              const MutableImageView& output);
     /// Converts a copy in f32 to the depth of the output. There, `fill` stands for nodata.
     void convert(const ImageView& floats, const std::optional<double>& fill, const MutableImageView& output) {
         cpu::convert_floats(workers_, floats, fill, output);

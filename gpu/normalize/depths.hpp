@@ -1,7 +1,6 @@
 // Depths: a sample brought from one to another.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/levels.hpp"
+#include "core/portable.hpp"
 #include "gpuhist/image.hpp"
 
 namespace gpuhist::core {
@@ -25,7 +25,7 @@ inline Levels levels_of(Depth copy, const std::optional<double>& fill) {
 
 /// All levels of a type of samples.
 template <class Sample>
-constexpr Levels levels_of_type() {
+GPUHIST_HD constexpr Levels levels_of_type() {
     if constexpr (is_real<Sample>)
         return {};
     else
@@ -34,7 +34,7 @@ constexpr Levels levels_of_type() {
 
 /// Sample of an integer type's level.
 template <class Out>
-Out at_level(std::uint32_t level) {
+GPUHIST_HD Out at_level(std::uint32_t level) {
     return sample_at<Out>(static_cast<Code<Out>>(level));
 }
 
@@ -42,19 +42,19 @@ Out at_level(std::uint32_t level) {
 /// [0, 1], NaN as the level that it has; of floats as it is. The product of a float and a width of 16 bits is exact in
 /// double.
 template <class Out>
-Out from_fraction(double v, Levels levels = levels_of_type<Out>()) {
+GPUHIST_HD Out from_fraction(double v, Levels levels = levels_of_type<Out>()) {
     if constexpr (is_real<Out>) {
         return rounded_to<Out>(v);
     } else {
         if (v != v) return at_level<Out>(levels.nothing);
-        const double distance = v > 0 ? std::floor(std::min(v, 1.0) * static_cast<double>(levels.width()) + 0.5) : 0;
+        const double distance = v > 0 ? floor(fmin(v, 1.0) * static_cast<double>(levels.width()) + 0.5) : 0;
         return at_level<Out>(levels.first + static_cast<std::uint32_t>(distance));
     }
 }
 
 /// Integer part / whole as a fraction of a type's range, halves rounded up; part ≤ whole < 2^62.
 template <class Out>
-Out from_ratio(std::uint64_t part, std::uint64_t whole, Levels levels = levels_of_type<Out>()) {
+GPUHIST_HD Out from_ratio(std::uint64_t part, std::uint64_t whole, Levels levels = levels_of_type<Out>()) {
     if constexpr (is_real<Out>) {
         return rounded_to<Out>(static_cast<double>(part) / static_cast<double>(whole));
     } else {
@@ -68,7 +68,7 @@ Out from_ratio(std::uint64_t part, std::uint64_t whole, Levels levels = levels_o
 /// Sample as the same fraction of another type's range, halves rounded up; its own type: as it is, or the nearest of
 /// the levels.
 template <class Out, class Sample>
-Out to_depth(Sample v, Levels levels = levels_of_type<Out>()) {
+GPUHIST_HD Out to_depth(Sample v, Levels levels = levels_of_type<Out>()) {
     if constexpr (is_real<Sample>) {
         if constexpr (std::is_same_v<Out, Sample>)
             return v;

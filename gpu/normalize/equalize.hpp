@@ -58,12 +58,12 @@ struct EqualizeMode {
         std::uint64_t others;
         Levels levels;
         float scale;
-        explicit Scaled(const IntegerFacts& facts)
+        GPUHIST_HD explicit Scaled(const IntegerFacts& facts)
             : skipped(facts.lowest_samples),
               others(facts.samples - skipped),
               levels(facts.levels),
               scale(equalize_scale(facts.samples, skipped, is_real<Out> ? 1 : levels.width())) {}
-        Out operator()(std::uint32_t, std::uint64_t through) const {
+        GPUHIST_HD Out operator()(std::uint32_t, std::uint64_t through) const {
             const std::uint64_t cumulative = through > skipped ? through - skipped : 0;
             if constexpr (!in_float)
                 return from_ratio<Out>(cumulative, others, levels);

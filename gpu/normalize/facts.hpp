@@ -1,6 +1,6 @@
 // Facts about the samples that decide a normalization: what a mode's table and formula follow from.
 //
-// A mode is one file: its formulas, and a struct with
+// A mode of NormalizeKind::exact is one file: its formulas, and a struct with
 //
 //     static constexpr NormalizeMode mode;
 //     template <typename T> struct Table     // for integers, T unsigned and as wide as a sample
@@ -8,8 +8,7 @@
 //         operator()(code, through)          // the code written for a code, or a real number; `through`: samples of
 //                                            // codes up to this one
 //     template <typename Out> struct Scaled  // for integers whose copy has another depth, and of 32 bits, host only;
-//     not
-//                                            // where the copy holds real numbers
+//                                            // not where the copy holds real numbers
 //         explicit Scaled(const IntegerFacts&);
 //         Out operator()(code, through)
 //     struct FloatMap                        // for f32
@@ -30,9 +29,7 @@
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
 //
-// A parameter is a field of Normalization and a row of `all_normalize_parameters`: option, check and fingerprint
-// follow. Python's `normalize` names its keyword. Formulas on the host read it in `asked`, which is not set on a
-// device.
+// Other modes are curves (normalize/curves.hpp), or depend on the place of a sample; GPUs know nothing of them.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +49,6 @@ struct IntegerFacts {
     std::uint64_t lowest_samples = 0;  ///< of code `low`, where that is the minimum
     MeanStd mean_std{};                ///< of values
     Levels levels{};                   ///< of the copy, where it is one of integers
-    Normalization asked{};             ///< with the mode's parameters; host
 };
 
 /// Facts about finite float samples, at least one. Facts that the mode does not need are not used.
@@ -61,7 +57,6 @@ struct FloatFacts {
                                ///< of the bins
     double mean = 0, std = 1;
     const float* table = nullptr;  ///< `counts`: one value per bin; null: samples stay as they are
-    Normalization asked{};         ///< with the mode's parameters; host
 };
 
 /// Facts about finite samples counted by value, at least one.
@@ -70,8 +65,7 @@ struct RealFacts {
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of the lowest value
     MeanStd mean_std{};
-    Normalization asked{};  ///< with the mode's parameters
-    Levels levels{};        ///< of the copy, where it is one of integers
+    Levels levels{};  ///< of the copy, where it is one of integers
 };
 
 /// Quotient (v − low) / divisor as a float, as a base for a FloatMap. If the mode allows a divisor of 0, all values but

@@ -16,6 +16,7 @@
 #include "dataset/frequency_table.hpp"
 #include "dataset/summary.hpp"
 #include "gpuhist/error.hpp"
+#include "normalize/curves/curves.hpp"
 #include "statistics/counted_samples.hpp"
 #include "statistics/moments.hpp"
 #include "statistics/power_sums.hpp"
@@ -41,12 +42,11 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, Dep
     IntegerFacts facts;
     facts.lowest = traits_of(depth).lowest;
     facts.levels = levels_of(copy, normalization.fill);
-    facts.asked = normalization;
     facts.samples = samples.n;
     facts.low = static_cast<std::uint32_t>(std::find_if(counts.begin(), counts.end(), some) - counts.begin());
     facts.high = static_cast<std::uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), some) - 1);
     facts.lowest_samples = counts[facts.low];
-    switch (traits_of(normalization.mode).needs) {
+    switch (needs_of(normalization)) {
         case NormalizeNeeds::nothing:
         case NormalizeNeeds::extremes:
         case NormalizeNeeds::counts:
@@ -63,9 +63,8 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, Dep
 }
 
 RealFacts facts_of(const RealSamples& samples, Depth copy, const Normalization& normalization) {
-    RealFacts facts{
-        samples.lowest, samples.highest, samples.n, 0, {}, normalization, levels_of(copy, normalization.fill)};
-    const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
+    RealFacts facts{samples.lowest, samples.highest, samples.n, 0, {}, levels_of(copy, normalization.fill)};
+    const bool ranks = needs_of(normalization) == NormalizeNeeds::ranks;
     const std::uint64_t low = nearest_rank(normalization.low, samples.n),
                         high = nearest_rank(normalization.high, samples.n);
     RealMoments moments(samples);
@@ -89,7 +88,7 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
     // A table from a file may have ends that the type lacks.
     const auto code = [&](double value) { return static_cast<std::uint32_t>(std::clamp(value - lowest, 0.0, range)); };
     return {lowest,         code(facts.low), code(facts.high), facts.samples, facts.lowest_samples,
-            facts.mean_std, facts.levels,    facts.asked};
+            facts.mean_std, facts.levels};
 }
 
 void fill_identity(Depth depth, Depth copy, NormalizeMode mode, Levels levels, void* table) {
@@ -130,7 +129,7 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
     with_mode(normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         if constexpr (traits_of(Mode::mode).real) {
-            const typename Mode::RealMap map(RealFacts{0, 0, 0, 0, facts.mean_std, normalization});
+            const typename Mode::RealMap map(RealFacts{0, 0, 0, 0, facts.mean_std});
             with_depth(copy, [&](auto out) {
                 using Out = decltype(out);
                 if constexpr (is_real<Out>)
@@ -156,7 +155,8 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
 
 void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* table) {
     const NormalizeTraits& traits = traits_of(given.mode);
-    const bool within = traits.needs == NormalizeNeeds::ranks || traits.needs == NormalizeNeeds::counts;
+    const bool within = traits.kind == NormalizeKind::exact &&
+                        (traits.needs == NormalizeNeeds::ranks || traits.needs == NormalizeNeeds::counts);
     const CodeRange finite = finite_codes(given.depth);
     const Levels levels = levels_of(copy, given.fill);
     with_depth(copy, [&](auto out) {
@@ -174,6 +174,11 @@ void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* t
     });
 }
 
+bool has_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
+    const std::uint64_t rank = nearest_rank(percent, n) - 1;
+    return std::any_of(order.begin(), order.end(), [&](const OrderStatistic& one) { return one.rank == rank; });
+}
+
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
     const std::uint64_t rank = nearest_rank(percent, n) - 1;
     return std::lower_bound(order.begin(), order.end(), rank,
@@ -187,13 +192,17 @@ FloatFacts facts_of(const LutSet::Lut& lut) {
 
 RealFacts real_facts_of(const LutSet& tables, const LutSet::Lut& lut) {
     const Levels levels = levels_of(tables.copy_depth(), tables.fill);
-    return {lut.lower, lut.upper, 0, 0, {lut.mean, lut.std}, {}, levels};
+    return {lut.lower, lut.upper, 0, 0, {lut.mean, lut.std}, levels};
 }
 
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
     throw InvalidArgument("tables: " + what);
+}
+
+std::string no_formula(Depth depth, NormalizeMode mode) {
+    return std::string(to_string(mode)) + " of " + to_string(depth) + " is made from each image, and has no table";
 }
 
 std::string no_ranks(Depth depth) {
@@ -220,6 +229,7 @@ void validate_counted(const LutSet& tables, const LutSet::Lut& lut, const std::s
 }
 
 void validate_formula(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
+    if (traits_of(tables.mode).kind != NormalizeKind::exact) refuse(no_formula(tables.depth, tables.mode));
     const NormalizeNeeds needs = traits_of(tables.mode).needs;
     const bool mean_std = needs == NormalizeNeeds::mean_std, counts = needs == NormalizeNeeds::counts;
     const bool range = counts || needs == NormalizeNeeds::extremes || needs == NormalizeNeeds::ranks;
@@ -313,7 +323,7 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
     lut.channel = name;
     const std::uint64_t n = channel.valid();
     if (n == 0) return lut;
-    switch (traits_of(normalization.mode).needs) {
+    switch (needs_of(normalization)) {
         case NormalizeNeeds::nothing:
             break;
         case NormalizeNeeds::extremes:
@@ -350,7 +360,7 @@ LutSet::Lut sorted_lut(Channel name, Depth depth, const ChannelSummary& channel,
     if (channel.values.runs().empty()) return lut;
     const core::RealFacts facts = core::facts_of(core::RealSamples(channel.values, {depth}),
                                                  normalized_depth(depth, normalization), normalization);
-    switch (traits_of(normalization.mode).needs) {
+    switch (needs_of(normalization)) {
         case NormalizeNeeds::nothing:
             break;
         case NormalizeNeeds::extremes:
@@ -396,8 +406,11 @@ std::optional<core::RealFacts> facts_by_value(Depth depth, const std::vector<con
 /// is; not where none is finite.
 bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                   const std::vector<OrderStatistic>& order, const Normalization& normalization) {
-    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
-    if (needs == NormalizeNeeds::nothing) return false;
+    const NormalizeNeeds needs = needs_of(normalization);
+    const bool between = needs == NormalizeNeeds::extremes || needs == NormalizeNeeds::ranks;
+    if (traits_of(normalization.mode).kind != NormalizeKind::exact &&
+        !(normalization.mode == NormalizeMode::stretch && between))
+        return false;
     if (traits_of(image.depth).counting != Counting::bins) {
         const auto facts = facts_by_value(image.depth, decide, normalization);
         return facts && facts->low == facts->high;
@@ -419,8 +432,9 @@ bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis
 /// both ends of the range to which it would take them.
 bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                  const std::vector<OrderStatistic>&, const Normalization& normalization) {
-    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
+    const NormalizeNeeds needs = needs_of(normalization);
     const DepthTraits& traits = traits_of(image.depth);
+    if (traits_of(normalization.mode).kind != NormalizeKind::exact) return false;
     if (needs != NormalizeNeeds::extremes && (needs != NormalizeNeeds::ranks || traits.floating)) return false;
     if (traits.counting == Counting::bins) {
         ChannelAnalysis own;
@@ -474,16 +488,19 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     const std::string these = std::string("tables of ") + to_string(depth) + " images: ";
     const DepthSummary* found = summary.find(depth);
     if (!found) throw InvalidArgument(these + "the summary has none");
-    if (mode.needs == NormalizeNeeds::nothing) throw InvalidArgument(these + mode.name + " needs nothing of a set");
-    if (floating && !found->values_counted &&
-        (mode.needs == NormalizeNeeds::counts || mode.needs == NormalizeNeeds::ranks))
+    const NormalizeNeeds needs = needs_of(normalization);
+    if (needs == NormalizeNeeds::nothing) throw InvalidArgument(these + mode.name + " needs nothing of a set");
+    if (mode.kind != NormalizeKind::exact && counting != Counting::values)
+        throw InvalidArgument(core::no_formula(depth, mode.mode));
+    if (floating && !found->values_counted && (needs == NormalizeNeeds::counts || needs == NormalizeNeeds::ranks))
         throw InvalidArgument(these + "this summary has no counts of their values");
 
     const ChannelSummary* gray = found->find(Channel::gray);
     const ChannelSummary* luma = found->find(Channel::luma);
-    const bool colors = found->find(Channel::red), joint_by_luma = normalization.joint && mode.joint_by_luma;
+    const bool colors = found->find(Channel::red), joint = normalization.joint && !mode.per_color,
+               joint_by_luma = joint && mode.joint_by_luma;
     if (!gray && !colors) throw InvalidArgument(these + "lookup tables don't exist for bands");
-    if (gray && colors && !normalization.joint)
+    if (gray && colors && !joint)
         throw InvalidArgument(these + "gray images among colors have no place in separate tables");
     if (colors && !luma && (floating || joint_by_luma))
         throw InvalidArgument(these + to_string(normalization.mode) +
@@ -495,20 +512,38 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 
     core::validate_copies(depth, normalized_depth(depth, normalization));
     core::validate_fill(normalized_depth(depth, normalization), normalization.fill);
-    LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth, normalization.fill};
+    LutSet tables{depth, normalization.mode, joint, {}, normalization.depth, normalization.fill};
+    const auto add_table = [&](Channel name, const auto& fill) {
+        tables.luts.push_back({name, kept_table(depth, tables.copy_depth(), fill)});
+    };
+    const auto curve_of = [&](Channel name, const ChannelSummary& channel) {
+        const std::vector<std::uint64_t> counts = core::counts_of(channel, depth);
+        const Channel decides = name == Channel::all ? Channel::luma : name;
+        return core::facts_of(core::DecidingSamples{depth, &counts}, decides, normalization);
+    };
+    const auto add_curve = [&](Channel name, const core::CurveFacts& facts) {
+        add_table(name,
+                  [&](void* table) { core::fill_table(depth, tables.copy_depth(), facts, normalization, table); });
+    };
     const auto add = [&](Channel name, const ChannelSummary& channel) {
-        tables.luts.push_back(counting == Counting::bins ? float_lut(name, channel, extremes, normalization)
-                              : counting == Counting::sorted
-                                  ? sorted_lut(name, depth, channel, normalization)
-                                  : LutSet::Lut{name, kept_table(depth, tables.copy_depth(), [&](void* table) {
-                                                    core::fill_table(depth, tables.copy_depth(),
-                                                                     core::counts_of(channel, depth), normalization,
-                                                                     table);
-                                                })});
+        if (mode.kind != NormalizeKind::exact) return add_curve(name, curve_of(name, channel));
+        if (counting == Counting::bins)
+            tables.luts.push_back(float_lut(name, channel, extremes, normalization));
+        else if (counting == Counting::sorted)
+            tables.luts.push_back(sorted_lut(name, depth, channel, normalization));
+        else
+            add_table(name, [&](void* table) {
+                core::fill_table(depth, tables.copy_depth(), core::counts_of(channel, depth), normalization, table);
+            });
     };
     if (!colors) {
         add(Channel::gray, *gray);
-    } else if (!normalization.joint) {
+    } else if (mode.per_color) {
+        std::vector<core::CurveFacts> facts;
+        for (const Channel color : core::colors) facts.push_back(curve_of(color, *found->find(color)));
+        core::balance(facts[0], facts[1], facts[2]);
+        for (std::size_t c = 0; c < facts.size(); ++c) add_curve(core::colors[c], facts[c]);
+    } else if (!joint) {
         for (const Channel color : core::colors) add(color, *found->find(color));
     } else {
         ChannelSummary all = joint_by_luma ? *luma : core::sum_of(*found, is_color);

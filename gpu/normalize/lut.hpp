@@ -96,6 +96,8 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
 /// Table of `copy`'s samples from a given one, which has no values for infinite numbers and NaN.
 void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* table);
 
+/// Returns whether order statistics have the nearest rank of a percentile among n finite samples.
+bool has_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n);
 /// Value at the nearest rank of a percentile among n finite samples; `order` has that rank.
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n);
 

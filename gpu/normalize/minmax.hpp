@@ -56,9 +56,10 @@ struct MinmaxMode {
     struct Scaled {
         std::uint32_t low, high;
         Levels levels;
-        explicit Scaled(const IntegerFacts& facts) : low(facts.low), high(facts.high), levels(facts.levels) {}
-        Out operator()(std::uint32_t code, std::uint64_t) const {
-            return from_ratio<Out>(std::clamp(code, low, high) - low, high - low, levels);
+        GPUHIST_HD explicit Scaled(const IntegerFacts& facts)
+            : low(facts.low), high(facts.high), levels(facts.levels) {}
+        GPUHIST_HD Out operator()(std::uint32_t code, std::uint64_t) const {
+            return from_ratio<Out>((code < low ? low : code > high ? high : code) - low, high - low, levels);
         }
     };
 

@@ -1,4 +1,4 @@
-// Modes of normalization, each from its file.
+// Modes of NormalizeKind::exact, each from its file.
 #pragma once
 
 #include "core/portable.hpp"
@@ -9,7 +9,7 @@
 
 namespace gpuhist::core {
 
-/// Dispatch on a mode: calls `function` with a value of its struct, and returns its result.
+/// Dispatch on an exact mode: calls `function` with a value of its struct, and returns its result.
 #ifdef __CUDACC__
 #pragma nv_exec_check_disable
 #endif
@@ -24,6 +24,8 @@ GPUHIST_HD constexpr decltype(auto) with_mode(NormalizeMode mode, Function&& fun
             return function(EqualizeMode{});
         case NormalizeMode::zscore:
             return function(ZscoreMode{});
+        default:
+            break;
     }
     __builtin_unreachable();
 }

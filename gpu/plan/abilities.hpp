@@ -53,7 +53,7 @@ struct Abilities {
     const char* name;    ///< as messages call it
     DepthSet measures;   ///< depths that it measures
     DepthSet masks;      ///< depths whose masked pixels it leaves out
-    DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
+    DepthSet copies;     ///< depths of which it writes normalized copies
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
     DepthSet weighs;     ///< depths whose samples it weighs where they lie in device memory
     Measures finds;      ///< measures that it finds: see found_by
@@ -62,13 +62,18 @@ struct Abilities {
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 
-    /// Returns whether the backend writes copies of a depth itself. Only the CPU writes copies of modes that need no
-    /// findings.
-    constexpr bool writes(Depth depth, NormalizeMode mode) const {
-        return copies.has(depth) && (!device_memory || traits_of(mode).needs != NormalizeNeeds::nothing);
+    /// Returns whether the backend writes copies of a depth in the depth of their mode itself. A GPU writes those of
+    /// exact modes, and of curves that follow from few numbers.
+    bool writes_own(Depth depth, const Normalization& copy) const {
+        if (!copies.has(depth)) return false;
+        return !device_memory || traits_of(copy.mode).kind == NormalizeKind::exact ||
+               (!needs_places(copy) && needs_of(copy) != NormalizeNeeds::counts);
     }
-    constexpr bool writes(Depth depth, const Normalization& copy) const {
-        return writes(depth, copy.mode) && normalized_depth(depth, copy) == normalized_depth(depth, copy.mode);
+    /// As above, in the depth of the normalization. A GPU also converts between the depths of its copies.
+    bool writes(Depth depth, const Normalization& copy) const {
+        const Depth to = normalized_depth(depth, copy);
+        return writes_own(depth, copy) &&
+               (to == normalized_depth(depth, copy.mode) || (device_memory && copies.has(to)));
     }
 };
 

@@ -250,7 +250,7 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
 
     // Copies of f32 need ranks beside the reported ones, which the CPU finds.
     std::optional<Stretch> stretch;
-    if (plan.copy == Copy::findings && bins && traits_of(copy->mode).needs == NormalizeNeeds::ranks)
+    if (plan.copy == Copy::findings && bins && needs_of(*copy) == NormalizeNeeds::ranks)
         stretch = Stretch{copy->low, copy->high};
     const auto exclusion = [&](const Abilities& by) {
         return valid ? Exclusion() : Exclusion(image, plan.rules, by.masks.has(image.depth));

@@ -6,6 +6,7 @@
 #include "core/channels.hpp"
 #include "core/validate.hpp"
 #include "gpuhist/error.hpp"
+#include "normalize/curves/curves.hpp"
 
 namespace gpuhist::plan {
 namespace {
@@ -29,19 +30,19 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
         throw_refusal(of(), std::string(to_string(copy.mode)) +
                                 " needs luma, which bands do not have; give each band a table of its own");
-    if (traits_of(copy.mode).by_place) {
+    if (traits_of(copy.mode).kind == NormalizeKind::place) {
         const std::string by = of() + " by " + to_string(copy.mode);
-        if (sample_bytes(image.depth) > 2 || traits_of(image.depth).floating)
+        if (copy.mode == NormalizeMode::clahe && (sample_bytes(image.depth) > 2 || traits_of(image.depth).floating))
             throw_refusal(by, "it needs integers of 8 or 16 bits");
         if (depth != image.depth) throw_refusal(by + " in " + to_string(depth), "it must have the depth of the image");
-        if (!valid || bands) throw_refusal(by, "it needs gray or colors, without excluded samples");
     }
+    if (copy.mode == NormalizeMode::match) core::validate_reference(copy, image.depth);
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
     const char* const where = "the image is in device memory; copy it to the host";
     if (bands) throw_refusal(of() + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of() + " with alpha and excluded samples", where);
-    if (abilities.copies.has(image.depth) && !abilities.writes(image.depth, copy.mode))
+    if (abilities.copies.has(image.depth) && !abilities.writes_own(image.depth, copy))
         throw_refusal(of() + " by " + to_string(copy.mode), where);
     if (!abilities.writes(image.depth, copy)) throw_refusal(of() + " in " + to_string(depth), where);
 }
@@ -56,7 +57,7 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
     const std::string of = std::string("normalized copies of strips of ") + to_string(image.depth);
     const char* const why = "this needs all pixels at once; give the whole image";
     if (traits_of(image.depth).counting == Counting::sorted) throw_refusal(of, why);
-    if (needs_whole(image.depth, copy->mode)) throw_refusal(of + " by " + to_string(copy->mode), why);
+    if (needs_whole(image.depth, *copy)) throw_refusal(of + " by " + to_string(copy->mode), why);
     if (copies_bands(image, rules::all_valid(image, request))) throw_refusal(of + " bands", why);
 }
 

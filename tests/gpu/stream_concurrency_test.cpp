@@ -202,7 +202,7 @@ class Lane {
 
     static constexpr std::size_t pictures = 3;
     static inline const std::size_t rounds = repetitions(20, 2);
-    static constexpr Normalization normalization{NormalizeMode::minmax, 1, 99, true};
+    inline static const Normalization normalization{NormalizeMode::minmax, 1, 99, true};
 
   private:
     StreamAnalyzer subject_;

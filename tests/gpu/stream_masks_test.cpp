@@ -5,6 +5,7 @@
 
 #include "gpuhist/error.hpp"
 #include "support/stream_behavior.hpp"
+#include "support/tones.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -226,7 +227,7 @@ TEST_P(StreamMasksTest, copies_are_made_from_what_they_leave) {
     for (const Depth depth : depths)
         for (const int channels : channel_counts) {
             StreamAnalyzer analyzer(plan_of(depth, channels, true));
-            for (Normalization normalization : normalizations(channels))
+            for (Normalization normalization : with_tones(normalizations(channels), channels, turn))
                 for (const bool valid_only : {false, true}) {
                     normalization.valid_only = valid_only;
                     if (valid_only && normalized_depth(depth, normalization) != depth) continue;
@@ -245,7 +246,7 @@ TEST_P(StreamMasksTest, large_copies) {
         const Picture picture(shape, packed, Content::natural);
         const Mask mask(shape, Mask::Kind::disc, 0, 3);
         StreamAnalyzer analyzer(plan_of(depth, 3, true));
-        for (const NormalizeMode mode : all_modes) {
+        for (const NormalizeMode mode : all_exact_modes) {
             const Normalization normalization{mode};
             DeviceImages images, outputs;
             images.add(picture);
@@ -265,7 +266,7 @@ TEST_P(StreamMasksTest, large_copies) {
 
 TEST_P(StreamMasksTest, copies_of_a_batch_are_replayed_in_a_graph) {
     for (const Depth depth : depths)
-        for (const NormalizeMode mode : all_modes) {
+        for (const NormalizeMode mode : all_exact_modes) {
             const Normalization normalization{mode};
             const Shape shape{301, 77, 3, depth};
             const Mask mask(Shape{301, 3 * 77, 3, Depth::u8}, Mask::Kind::chance, 3, 9);

@@ -2,7 +2,9 @@
 #include <optional>
 #include <utility>
 
+#include "plan/abilities.hpp"
 #include "support/stream_cases.hpp"
+#include "support/tones.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -34,6 +36,39 @@ TEST_P(StreamTest, small_normalized_at_every_alignment) {
                 check_normalized(cases, {mode, 1, 99, channels == 3});
                 ASSERT_FALSE(HasFailure());
             }
+}
+
+TEST_P(StreamTest, small_normalized_by_tones) {
+    std::size_t turn = 0;
+    for (Depth depth : depths) {
+        if (!plan::stream_abilities.copies.has(depth)) continue;
+        for (int channels : channel_counts)
+            for (const Normalization& normalization : tones(channels)) {
+                std::vector<Case> cases;
+                for (const Size& size : {Size{1, 1}, {16, 16}, {37, 11}}) {
+                    cases.push_back({picture_of({size.width, size.height, channels, depth,
+                                                 orders_of(channels)[turn % orders_of(channels).size()]},
+                                                turn % kinds(depth)),
+                                     placement(turn)});
+                    turn += 5;
+                }
+                check_normalized(cases, normalization, turn % 2 ? AnalysisRequest{} : without_luma());
+                ASSERT_FALSE(HasFailure()) << to_string(depth) << " by " << to_string(normalization.mode);
+            }
+    }
+}
+
+TEST_P(StreamTest, medium_normalized_by_tones) {
+    for (Depth depth : depths) {
+        if (!plan::stream_abilities.copies.has(depth)) continue;
+        for (const Normalization& normalization : tones(3)) {
+            if (left_out()) continue;
+            std::vector<Case> cases;
+            cases.push_back({Picture({1277, 803, 3, depth}, packed, Content::natural), {}});
+            check_normalized(cases, normalization);
+            ASSERT_FALSE(HasFailure()) << to_string(depth) << " by " << to_string(normalization.mode);
+        }
+    }
 }
 
 TEST_P(StreamTest, medium_normalized) {

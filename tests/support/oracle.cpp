@@ -350,6 +350,8 @@ std::vector<double> table_of(const std::vector<std::uint32_t>& population, const
             for (double& value : table) value = std > 0 ? (value - mean) / std : 0;
             return table;
         }
+        default:
+            break;
     }
     return table;
 }

@@ -286,7 +286,7 @@ inline Picture picture_of(const Shape& shape, std::size_t kind, std::uint64_t se
 }
 
 inline Shape normalized_shape(Shape shape, const Normalization& normalization) {
-    shape.depth = normalized_depth(shape.depth, normalization.mode);
+    shape.depth = normalized_depth(shape.depth, normalization);
     return shape;
 }
 
@@ -306,7 +306,7 @@ inline std::string describe(const AnalysisRequest& request) {
 
 inline std::vector<Normalization> normalizations(int channels) {
     std::vector<Normalization> all;
-    for (NormalizeMode mode : all_modes)
+    for (NormalizeMode mode : all_exact_modes)
         for (bool joint : {true, false})
             if (joint || channels > 1) all.push_back({mode, 1, 99, joint});
     return all;

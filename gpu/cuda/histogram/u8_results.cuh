@@ -184,7 +184,7 @@ struct BlockLuts {
 };
 /// Makes the LUTs, by one block. Barriers: the counts, the recipes and the LUTs, for all.
 template <int C, typename O>
-__device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
+__device__ __noinline__ void make_luts(const KernelNormalization& normalization, const BlockCounts<C> counts,
                                        BlockLuts<C, O>& luts) {
     __syncthreads();
     core::with_mode(normalization.mode, [&](auto mode) {

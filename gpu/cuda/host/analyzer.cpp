@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include "core/codes.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
+#include "cuda/normalize/tone.hpp"
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
@@ -62,7 +64,7 @@ bool counts_bins(Depth depth) {
 }
 
 CountParameters count_parameters(const Common& common, void* workspace, int channels, const AnalysisRequest& request) {
-    const Normalization& of = common.normalization;
+    const KernelNormalization& of = common.normalization;
     CountParameters p{};
     p.common = common;
     p.workspace = workspace;
@@ -81,7 +83,7 @@ void launch_groups(const Images& images, const Common& common, void* workspace, 
     p.detail = Detail::full;
     p.has_range = request.range.has_value();
     p.range = request.range.value_or(Range{});
-    const Normalization& normalization = common.normalization;
+    const KernelNormalization& normalization = common.normalization;
     const bool stretch = common.needs == NormalizeNeeds::ranks;
     p.groups = request.detail == Detail::full || stretch ? core::RankRequest::groups(request.percentiles) : 1;
     p.common.normalize = false;
@@ -152,9 +154,9 @@ std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
 
 /// Copy of a valid view; `output` null: its kernels are loaded.
 ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageView& image,
-                     const MutableImageView* output, bool has_alpha) {
-    const Normalization& normalization = common.normalization;
-    const Depth depth = normalized_depth(common.depth, normalization.mode);
+                     const MutableImageView* output, bool has_alpha, bool tone) {
+    const KernelNormalization& normalization = common.normalization;
+    const Depth depth = normalization.copies;
     const bool converted = depth != common.depth, filled = normalization.fill.has_value();
     const bool named = std::any_of(rules.rules, rules.rules + ClassRules::most_rules,
                                    [](const ClassRules::Rule& rule) { return rule.nan || rule.first < rule.last; });
@@ -170,15 +172,22 @@ ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageV
             output ? Output{output->data, output->row_bytes} : Output{},
             has_alpha,
             normalization.valid_only || converted || named,
+            converted,
             normalization.valid_only,
             filled,
+            image.channels == 4 && tone,
             bits(normalization.fill.value_or(nothing)),
             bits(normalization.fill.value_or(0))};
 }
 /// Enqueues the tables of u8 or u16, from the counts of the result, and the copy by them.
-void launch_by_luts(const ValidCopy& copy, int channels, std::uint32_t each, std::uint32_t* arrived,
-                    const Launch& launch) {
-    launch_valid_luts(copy.common, channels, each, arrived, launch);
+void launch_by_luts(const ValidCopy& copy, const Normalization& normalization, int channels, std::uint32_t each,
+                    std::uint32_t* arrived, const Launch& launch) {
+    if (has_tone(copy.common.depth, normalization))
+        launch_tone_luts(
+            {copy.common, ToneTraits(normalization.mode), core::CurveParameters(normalization), channels == 4},
+            channels, each, arrived, launch);
+    else
+        launch_valid_luts(copy.common, channels, each, arrived, launch);
     launch_valid_copy(copy, channels, launch);
 }
 
@@ -204,9 +213,12 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     if (floating)
         layout.details_offset = append(core::float_details_bytes(core::RankRequest::groups(request.percentiles)));
     layout.counts_offset = append(std::size_t(measured_channels(channels)) * values * sizeof(std::uint64_t));
-    if (normalization && !floating)
-        layout.tables_offset = append((channels == 1 || normalization->joint ? 1u : 3u) * values *
-                                      sample_bytes(normalized_depth(depth, normalization->mode)));
+    if (normalization && !floating) {
+        const std::size_t alpha = channels == 4 && has_tone(depth, *normalization) ? 1 : 0,
+                          tables = channels == 1 || KernelNormalization::is_joint(*normalization) ? 1 : 3;
+        layout.tables_offset =
+            append((tables + alpha) * values * sample_bytes(normalized_depth(depth, *normalization)));
+    }
     layout.bytes = end;
     return layout;
 }
@@ -290,10 +302,9 @@ Common Analyzer::common(const ImageView& like, const AnalysisRequest& request, c
     common.range = counted_range(traits_of(plan_.depth));
     common.report_luma = plan_.channels > 1 && (request.luma_histogram || counts_bins(plan_.depth));
     common.normalize = normalization != nullptr;
-    if (normalization) common.normalization = *normalization;
-    if (normalization) common.needs = traits_of(normalization->mode).needs;
-    if (normalization)
-        common.levels = core::levels_of(normalized_depth(plan_.depth, normalization->mode), normalization->fill);
+    if (normalization) common.normalization = KernelNormalization(plan_.depth, *normalization);
+    if (normalization) common.needs = needs_of(*normalization);
+    if (normalization) common.levels = core::levels_of(common.normalization.copies, normalization->fill);
     return common;
 }
 
@@ -325,9 +336,11 @@ void Analyzer::load_kernels() {
     masked.mask = static_cast<const std::uint8_t*>(workspace_);
     list_->count = 1;
     list_->images[0] = row;
-    const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
+    Normalization to_same, to_floats;
+    to_floats.mode = NormalizeMode::zscore;
     launch_.only_loads = true;
-    for (const Normalization* normalization : {static_cast<const Normalization*>(nullptr), &to_same, &to_floats}) {
+    for (const Normalization* normalization :
+         std::initializer_list<const Normalization*>{nullptr, &to_same, &to_floats}) {
         if (normalization && !makes_copies(plan_)) continue;
         for (const bool all : {false, true}) {  // luma is asked of u8 and u16, details of f32
             AnalysisRequest request;
@@ -345,6 +358,14 @@ void Analyzer::load_kernels() {
         }
         if (normalization || plan_.classified_pixels > 0)
             enqueue_in_steps({}, nullptr, {}, normalization, nullptr, nullptr);
+    }
+    for (const DepthTraits& traits : all_depths) {
+        if (!makes_copies(plan_) || !plan::stream_abilities.copies.has(traits.depth)) continue;
+        Normalization curve, converted;
+        curve.mode = NormalizeMode::gamma;
+        curve.depth = converted.depth = traits.depth;
+        for (const Normalization& normalization : {curve, converted})
+            enqueue_in_steps({}, nullptr, {}, &normalization, nullptr, nullptr);
     }
     if (plan_.classified_pixels > 0) {
         ImageView image;
@@ -412,11 +433,16 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
     if (!at_once) launch_valid_result(p, launch);
 
     if (!normalization) return;
-    const ValidCopy copy = valid_copy(p.common, rules, image, output, rules_of_image.has_alpha());
-    if (!counts_bins(plan_.depth)) return launch_by_luts(copy, plan_.channels, 1, memory.arrived, launch);
+    const ValidCopy copy =
+        valid_copy(p.common, rules, image, output, rules_of_image.has_alpha(), has_tone(plan_.depth, *normalization));
+    if (!counts_bins(plan_.depth))
+        return launch_by_luts(copy, *normalization, plan_.channels, 1, memory.arrived, launch);
     with_channels(plan_.channels, [&](auto channels) {
-        launch_valid_f32<decltype(channels)::value>(copy, image_of(view), {view.mask, view.mask_row_bytes}, workspace_,
-                                                    launch);
+        constexpr int C = decltype(channels)::value;
+        if (traits_of(normalization->mode).kind == NormalizeKind::exact)
+            launch_valid_f32<C>(copy, image_of(view), {view.mask, view.mask_row_bytes}, workspace_, launch);
+        else
+            launch_tone_f32<C>(copy, core::CurveParameters(*normalization), workspace_, launch);
     });
 }
 
@@ -447,15 +473,17 @@ void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* 
     }
     launch_weights(p, launch);
     if (!normalization) return;
-    launch_by_luts(valid_copy(p.common, p.rules, image, output, rules.has_alpha()), plan_.channels,
-                   p.opaque ? p.opaque : 1, memory.arrived, launch);
+    launch_by_luts(
+        valid_copy(p.common, p.rules, image, output, rules.has_alpha(), has_tone(plan_.depth, *normalization)),
+        *normalization, plan_.channels, p.opaque ? p.opaque : 1, memory.arrived, launch);
 }
 
-/// Verdict on a normalization, or none: whether tables leave a level out, which the launches of an analysis do not
-/// know.
-bool Analyzer::reserves_level(const Normalization* normalization) const {
-    return normalization && normalization->fill &&
-           !traits_of(normalized_depth(plan_.depth, normalization->mode)).floating;
+/// Verdict on a normalization, or none: whether launches behind the analysis make its tables. The launches of an
+/// analysis know no tables that leave a level out.
+bool Analyzer::has_steps(const Normalization* normalization) const {
+    return normalization &&
+           (has_tone(plan_.depth, *normalization) ||
+            (normalization->fill && !traits_of(normalized_depth(plan_.depth, *normalization)).floating));
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
@@ -466,7 +494,7 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
     const auto in_steps = [&](std::int64_t i) {
         enqueue_in_steps(views.images[i], views.output(i), request, normalization, result_of(i), stream);
     };
-    const bool stepwise = request.validity || reserves_level(normalization);
+    const bool stepwise = request.validity || has_steps(normalization);
     for (std::int64_t i = 0; stepwise && i < views.count; ++i) in_steps(i);
     if (stepwise) return;
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
@@ -487,7 +515,7 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
                                   std::to_string(batch.images));
     }
     auto* const to = static_cast<char*>(results);
-    if (!batch.first.mask && !request.validity && !reserves_level(normalization))
+    if (!batch.first.mask && !request.validity && !has_steps(normalization))
         return launch(tensor_of(batch, output), batch.first, request, common(batch.first, request, normalization, to),
                       stream);
     const std::size_t bytes = layout(request, normalization).bytes;

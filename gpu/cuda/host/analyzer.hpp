@@ -53,7 +53,7 @@ class Analyzer {
     /// Enqueues the same by a request that weighs samples.
     void enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
-    bool reserves_level(const Normalization* normalization) const;
+    bool has_steps(const Normalization* normalization) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     /// Parameters that launches have in common, for images as `like`.
     Common common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,

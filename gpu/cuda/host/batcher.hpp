@@ -48,9 +48,7 @@ struct JobBatch {
 
     bool takes(const Job& job) const {
         const auto asked = [](const Job& one) {
-            const Normalization of = one.normalization.value_or(Normalization{});
-            return std::tuple(one.image.depth, one.image.channels, one.request, one.normalization.has_value(), of.mode,
-                              of.low, of.high, of.joint, of.fill);
+            return std::tuple(one.image.depth, one.image.channels, one.request, one.normalization);
         };
         return asked(*jobs.front()) == asked(job);
     }

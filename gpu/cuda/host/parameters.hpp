@@ -119,6 +119,35 @@ struct Colors {
     std::uint32_t flip;  ///< as Common::flip
 };
 
+/// Normalization whose table or numbers a kernel makes.
+struct KernelNormalization {
+    NormalizeMode mode = NormalizeMode::minmax;
+    bool joint = true;
+    double low = 1, high = 99;
+    bool valid_only = false;
+    std::optional<double> fill{};
+    Depth copies = Depth::u8;
+
+    KernelNormalization() = default;
+    KernelNormalization(Depth image, const Normalization& of)
+        : mode(of.mode),
+          joint(is_joint(of)),
+          low(of.low),
+          high(of.high),
+          valid_only(of.valid_only),
+          fill(of.fill),
+          copies(normalized_depth(image, of)) {}
+
+    static bool is_joint(const Normalization& of) { return of.joint && !traits_of(of.mode).per_color; }
+};
+
+/// Returns whether tables are made by launches behind the analysis: for curves, and copies of another depth than that
+/// of the mode.
+inline bool has_tone(Depth image, const Normalization& of) {
+    return traits_of(of.mode).kind != NormalizeKind::exact ||
+           normalized_depth(image, of) != normalized_depth(image, of.mode);
+}
+
 /// Parameters that all images of a launch have in common.
 struct Common {
     char* results;        ///< ImageResult, counts, tables, details
@@ -130,7 +159,7 @@ struct Common {
     Range range;          ///< that they cover, where they are counts of values
     bool report_luma;     ///< ImageResult::luma_counted
     bool normalize;
-    Normalization normalization;
+    KernelNormalization normalization;
     NormalizeNeeds needs;  ///< of it; nothing without one
     core::Levels levels;   ///< of its copy, where it is one of integers
 };

@@ -22,7 +22,7 @@ template <int C, bool Full>
 __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const ChannelFacts* facts,
                                     const core::CentralMoments* moments) {
     constexpr int colors = colors_of(C);
-    const Normalization& normalization = task.common().normalization;
+    const KernelNormalization& normalization = task.common().normalization;
     const bool joint = C > 1 && normalization.joint;
     std::uint64_t finite = 0;
     float low = INFINITY, high = -INFINITY;
@@ -128,7 +128,7 @@ __device__ __noinline__ void count_equalized_channel(const Task<C, Full>& task, 
 template <int C>
 struct EqualizedChannels {
     int first, channels;
-    __device__ explicit EqualizedChannels(const Normalization& normalization)
+    __device__ explicit EqualizedChannels(const KernelNormalization& normalization)
         : first(C > 1 && normalization.joint ? luma_channel : 0), channels(lut_count(C, normalization)) {}
 };
 

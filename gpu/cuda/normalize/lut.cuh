@@ -14,7 +14,7 @@
 namespace gpuhist::cuda {
 
 /// Number of an image's LUTs: one for all colors, or one each.
-__device__ inline int lut_count(int channels, const Normalization& normalization) {
+__device__ inline int lut_count(int channels, const KernelNormalization& normalization) {
     return normalization.joint ? 1 : colors_of(channels);
 }
 
@@ -44,7 +44,7 @@ struct LutChannels {
     bool together;
     int first;
 
-    __device__ LutChannels(const Normalization& normalization, bool by_luma, int t) {
+    __device__ LutChannels(const KernelNormalization& normalization, bool by_luma, int t) {
         const bool joint = C > 1 && normalization.joint;
         together = joint && !by_luma;
         first = together ? 0 : joint ? C : t;
@@ -63,7 +63,7 @@ constexpr bool needs_pages(NormalizeNeeds needs) {
 
 /// Facts that a LUT's values follow from, by a warp. `counts`: see build_luts.
 template <class Mode, typename T, int C, class Counts>
-__device__ inline core::IntegerFacts lut_facts(const Normalization& normalization, core::Levels levels,
+__device__ inline core::IntegerFacts lut_facts(const KernelNormalization& normalization, core::Levels levels,
                                                const Counts& counts, const LutChannels<C>& channels) {
     constexpr NormalizeNeeds needs = traits_of(Mode::mode).needs;
     const LutNumbers numbers = counts.numbers(channels);
@@ -94,6 +94,24 @@ __device__ inline core::IntegerFacts lut_facts(const Normalization& normalizatio
     return facts;
 }
 
+/// Samples of values up to a lane's own, first + lane. By a warp.
+template <typename T, int C, class Counts>
+__device__ inline Word samples_through(const LutChannels<C>& channels, const Counts& counts, int first) {
+    constexpr int values = 1 << 8 * sizeof(T);
+    const int lane = threadIdx.x % warp_lanes, page = first / page_values;
+    auto count = [&](int value) { return channels.sum([&](int channel) { return counts.count(channel, value); }); };
+    Word before = 0;
+    if constexpr (sizeof(T) > 1)
+#pragma unroll
+        for (int k = 0; k < values / page_values / warp_lanes; ++k)
+            if (const int p = k * warp_lanes + lane; p < page)
+                before += channels.sum([&](int channel) { return counts.count_page(channel, p); });
+#pragma unroll
+    for (int k = 0; k < page_values / warp_lanes; ++k)
+        if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += count(v);
+    return reduce_warp(before, Sum{}) + scan_lanes(count(first + lane));
+}
+
 /// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, this one with the given rank: a
 /// warp 32 values at a time. Tables, and a line per color where the mode is a stretch, each block makes for itself, for
 /// all its threads. `counts` knows, of the channels as they are counted,
@@ -102,7 +120,7 @@ __device__ inline core::IntegerFacts lut_facts(const Normalization& normalizatio
 ///     numbers(channels)          LutNumbers with the extremes, by a warp.
 /// `levels`: that the mapped values may have.
 template <class Mode, typename T, int C, class Counts>
-__device__ inline void build_luts(const Normalization& normalization, const Counts& counts, TableRoom* room,
+__device__ inline void build_luts(const KernelNormalization& normalization, const Counts& counts, TableRoom* room,
                                   core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks,
                                   core::Levels levels = core::all_levels<T>()) {
     using Table = typename Mode::template Table<T>;
@@ -127,21 +145,7 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
         const int t = item / items, first = item % items * warp_lanes;
         Word through = 0;
         if constexpr (traits_of(Mode::mode).needs == NormalizeNeeds::counts) {
-            const LutChannels<C> channels(normalization, by_luma, t);
-            auto count = [&](int value) {
-                return channels.sum([&](int channel) { return counts.count(channel, value); });
-            };
-            const int page = first / page_values;
-            Word before = 0;
-            if constexpr (sizeof(T) > 1)
-#pragma unroll
-                for (int k = 0; k < values / page_values / warp_lanes; ++k)
-                    if (const int p = k * warp_lanes + lane; p < page)
-                        before += channels.sum([&](int channel) { return counts.count_page(channel, p); });
-#pragma unroll
-            for (int k = 0; k < page_values / warp_lanes; ++k)
-                if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += count(v);
-            through = reduce_warp(before, Sum{}) + scan_lanes(count(first + lane));
+            through = samples_through<T>(LutChannels<C>(normalization, by_luma, t), counts, first);
         }
         luts[item * warp_lanes + lane] = static_cast<Written<Mode, T>>(tables[t](first + lane, through));
     }

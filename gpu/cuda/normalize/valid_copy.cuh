@@ -19,6 +19,19 @@ inline LaunchConfiguration copy_configuration(const Image& image) {
     return {blocks_for(image.pixels(), copy_threads), copy_threads, 0, 8};
 }
 
+/// Calls `function` with a null pointer to the samples of a copy.
+template <class Function>
+void with_copies(const ValidCopy& copy, Function function) {
+    switch (copy.common.normalization.copies) {
+        case Depth::u8:
+            return function(static_cast<std::uint8_t*>(nullptr));
+        case Depth::u16:
+            return function(static_cast<std::uint16_t*>(nullptr));
+        default:
+            return function(static_cast<float*>(nullptr));
+    }
+}
+
 /// Sample of these bits.
 template <class Out>
 __device__ inline Out sample_of_bits(std::uint32_t bits) {
@@ -31,7 +44,7 @@ __device__ inline Out sample_of_bits(std::uint32_t bits) {
 /// Writes the excluded samples of a copy's pixel, as Normalization says.
 template <int C, class Sample, class Out>
 __device__ inline void settle(const ValidCopy& p, bool unmasked, const Sample (&pixel)[C], Out (&written)[C]) {
-    constexpr bool converted = !std::is_same_v<Sample, Out>;
+    const bool converted = p.converted;
     const PixelClasses classes(p.rules, unmasked, pixel);
     const std::uint64_t named = named_nodata(p.rules, pixel);
     bool all = true;

@@ -5,7 +5,7 @@
 
 namespace gpuhist::cuda {
 
-/// Copy of one image, by the findings of its valid samples.
+/// Copy of one image of u8, u16 or f32 in one of these depths, by the findings of its valid samples.
 struct ValidCopy {
     Common common;     ///< of its result, with the normalization
     ClassRules rules;  ///< which samples are valid, beside the mask
@@ -14,7 +14,9 @@ struct ValidCopy {
     Output output;
     bool has_alpha;                ///< the fourth sample of a pixel is no band
     bool settles;                  ///< not all excluded samples are mapped
+    bool converted;                ///< the copy has another depth than the image
     bool valid_only, filled;       ///< Normalization::valid_only; `nodata` is given
+    bool alpha_table;              ///< alpha has a table, behind those of the colors
     std::uint32_t nodata, others;  ///< bits of excluded samples, nodata and others, that neither stay nor are mapped
 };
 

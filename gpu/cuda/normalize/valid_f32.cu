@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(equalize_threads) lut_kernel(const __grid_cons
 }
 
 /// Kernel of a copy by the planned mappings. Launch: any grid. Bytes: each pixel is read once, and written once.
-template <int C>
+template <int C, class Out>
 __global__ void __launch_bounds__(copy_threads)
     float_copy_kernel(const __grid_constant__ ValidCopy p, const __grid_constant__ F32Work work) {
     __shared__ Mapping maps[3];
@@ -99,8 +99,13 @@ __global__ void __launch_bounds__(copy_threads)
     core::with_mode(p.common.normalization.mode, [&](auto mode) {
         const F32Writer<C, decltype(mode)> writer{
             maps, EstimatedBins(&bins), task.lut(of.first), of.channels == 1 ? 0 : 65536, p.output, estimated};
-        write_copy<C, float, float>(p,
-                                    [&](const float(&pixel)[C], float(&written)[C]) { writer.map(0, pixel, written); });
+        write_copy<C, float, Out>(p, [&](const float(&pixel)[C], Out(&written)[C]) {
+            float mapped[C];
+            writer.map(0, pixel, mapped);
+#pragma unroll
+            for (int c = 0; c < C; ++c)
+                written[c] = core::to_depth<Out>(mapped[c], c < 3 ? p.common.levels : core::levels_of_type<Out>());
+        });
     });
 }
 
@@ -124,7 +129,10 @@ void launch_valid_f32(const ValidCopy& copy, const Image& counted, const Mask& m
             launch_kernel(launch, count_kernel<C, NoResidentImage>, false, configuration, counted, work);
         launch_kernel(launch, lut_kernel<C>, false, LaunchConfiguration{colors_of(C), equalize_threads, 0, 1}, work);
     }
-    launch_kernel(launch, float_copy_kernel<C>, false, copy_configuration(copy.image), copy, work);
+    with_copies(copy, [&](auto* output) {
+        using Out = std::remove_pointer_t<decltype(output)>;
+        launch_kernel(launch, float_copy_kernel<C, Out>, false, copy_configuration(copy.image), copy, work);
+    });
 }
 
 template void launch_valid_f32<GPUHIST_CHANNELS>(const ValidCopy&, const Image&, const Mask&, void*, const Launch&);

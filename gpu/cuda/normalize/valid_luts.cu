@@ -5,66 +5,12 @@
 #include "cuda/block/reduce.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/normalize/lut.cuh"
+#include "cuda/normalize/result_counts.cuh"
 #include "cuda/normalize/valid_copy.cuh"
 #include "cuda/results.cuh"
 
 namespace gpuhist::cuda {
 namespace {
-
-constexpr int lut_threads = 1024;
-
-/// Blocks that build the LUTs of an image: of 16 bits each adds up the pages for itself.
-template <typename T>
-constexpr int lut_blocks = sizeof(T) == 1 ? 1 : 16;
-
-/// Pages of the values of a type, see page_values.
-template <typename T>
-constexpr int pages_of = (1 << 8 * sizeof(T)) / page_values;
-
-/// Counts of a result, as build_luts asks for them. Alpha, which has no LUT, is not among the C channels.
-template <typename T, int C>
-struct ResultCounts {
-    const Common& common;
-    std::uint32_t each;                ///< weight of a sample in the counts
-    const Word (*pages)[pages_of<T>];  ///< in shared memory, of the channels that decide
-
-    __device__ int channel_of(int channel) const { return counted_channel(channel, C, common.rgb); }
-    __device__ Word count(int channel, int value) const {
-        return counts_of(common, 0, channel_of(channel))[value] / each;
-    }
-    __device__ Word count_page(int channel, int page) const { return pages[channel][page] / each; }
-    __device__ LutNumbers numbers(const LutChannels<C>& channels) const {
-        LutNumbers numbers{(1u << 8 * sizeof(T)) - 1, 0, 0, 0, 0};
-        for (int c = channels.first; c < channels.first + (channels.together ? 3 : 1); ++c) {
-            const ChannelResult& channel = result_of(common, 0)->channels[channel_of(c)];
-            if (channel.samples == 0) continue;  // it has no extremes
-            numbers.low = min(numbers.low, static_cast<std::uint32_t>(channel.minimum));
-            numbers.high = max(numbers.high, static_cast<std::uint32_t>(channel.maximum));
-            numbers.samples += channel.weight ? channel.weight : channel.samples;
-            numbers.sum += channel.sum;
-            numbers.squares += static_cast<core::u128>(core::from_public(channel.sum_squares));
-        }
-        numbers.samples /= each;
-        numbers.sum /= each;
-        numbers.squares /= each;
-        // Channels without samples appear as a single value, mean 0 and std 1: every mode leaves values as they are.
-        if (numbers.samples == 0) return {0, 0, 1, 0, 1};
-        return numbers;
-    }
-};
-
-/// Adds up the samples of each page of a channel. By a block.
-template <typename T>
-__device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T>]) {
-    const int lane = threadIdx.x % warp_lanes;
-    for (int page = threadIdx.x / warp_lanes; page < pages_of<T>; page += lut_threads / warp_lanes) {
-        Word own = 0;
-#pragma unroll
-        for (int k = 0; k < page_values / warp_lanes; ++k) own += counts[page * page_values + k * warp_lanes + lane];
-        own = reduce_warp(own, Sum{});
-        if (lane == 0) pages[page] = own;
-    }
-}
 
 /// Kernel that builds an image's LUTs from the counts of its result, and publishes that. Launch: lut_blocks.
 template <typename T, int C>
@@ -103,22 +49,25 @@ void launch_luts(const Common& common, int channels, std::uint32_t each, std::ui
 template <typename T, typename O, int C>
 __global__ void __launch_bounds__(copy_threads) lut_copy_kernel(const __grid_constant__ ValidCopy p) {
     const O* luts = luts_of<O>(p.common, 0);
-    const int stride = lut_count(C, p.common.normalization) > 1 ? 1 << 8 * sizeof(T) : 0;
+    constexpr int values = 1 << 8 * sizeof(T);
+    const int tables = lut_count(C, p.common.normalization), stride = tables > 1 ? values : 0;
+    const O* const alpha = p.alpha_table ? luts + tables * values : nullptr;
     write_copy<C, T, O>(p, [&](const T(&pixel)[C], O(&written)[C]) {
 #pragma unroll
         for (int c = 0; c < C; ++c)
-            written[c] = c == 3 ? static_cast<O>(pixel[c]) : __ldg(luts + c * stride + pixel[c]);
+            written[c] = c < 3   ? __ldg(luts + c * stride + pixel[c])
+                         : alpha ? __ldg(alpha + pixel[c])
+                                 : static_cast<O>(pixel[c]);
     });
 }
 
 template <typename T>
 void launch_copy(const ValidCopy& copy, int channels, const Launch& launch) {
-    with_output<T>(copy.common, [&](auto* output) {
+    with_copies(copy, [&](auto* output) {
         using O = std::remove_pointer_t<decltype(output)>;
-        if constexpr (!std::is_void_v<O>)
-            with_channels(channels, [&](auto c) {
-                launch_kernel(launch, lut_copy_kernel<T, O, c()>, false, copy_configuration(copy.image), copy);
-            });
+        with_channels(channels, [&](auto c) {
+            launch_kernel(launch, lut_copy_kernel<T, O, c()>, false, copy_configuration(copy.image), copy);
+        });
     });
 }
 

@@ -1,0 +1,49 @@
+// Curves: modes of NormalizeKind::curve, each from its file. Host only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/frequency_table.hpp"
+#include "normalize/curves/facts.hpp"
+#include "normalize/curves/map.hpp"
+#include "normalize/curves/match.hpp"
+
+namespace gpuhist::core {
+
+/// Dispatch on a mode that is a curve: calls `function` with the curve that follows from the facts.
+template <class Function>
+void with_curve(const CurveFacts& facts, const Function& function) {
+    if (facts.asked.mode == NormalizeMode::match) return function(MatchCurve(facts));
+    with_numeric_curve(facts, function);
+}
+
+/// Returns whether a curve leaves samples as they are.
+bool keeps(const CurveFacts& facts, const Normalization& normalization);
+
+/// Samples that decide a curve: counts by code for depths that are counted by value, and else the values that occur, or
+/// for f32 findings in their place.
+struct DecidingSamples {
+    Depth depth;
+    const std::vector<std::uint64_t>* counts = nullptr;
+    const FrequencyTable* values = nullptr;
+};
+
+/// Facts that follow from samples. `channel` names the one that they decide about, or `luma` or `all`.
+CurveFacts facts_of(const DecidingSamples& samples, Channel channel, const Normalization& normalization);
+
+/// Throws InvalidArgument if the reference of a normalization does not fit images of a depth.
+void validate_reference(const Normalization& normalization, Depth depth);
+
+/// Table of a curve for the values of a depth that is counted by value, ascending: a sample of `copy` for each. `fill`
+/// stands for nodata in it.
+void fill_table(Depth depth, Depth copy, const CurveFacts& facts, const Normalization& normalization, void* table);
+
+/// Ends of IRAF's zscale of some samples, at least one. They are sorted in place.
+Range zscale(std::vector<double>& samples);
+/// Number of samples that zscale takes at most.
+inline constexpr std::uint64_t zscale_samples = 1000;
+
+}  // namespace gpuhist::core
