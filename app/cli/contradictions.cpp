@@ -52,6 +52,8 @@ std::vector<std::string> table_options() {
     std::vector<std::string> options{"--normalize"};
     for (const NormalizeParameter& parameter : all_normalize_parameters)
         options.push_back(std::string("--") + parameter.name);
+    for (const NormalizeWord& word : all_normalize_words) options.push_back(std::string("--") + word.name);
+    options.emplace_back("--reference");
     options.emplace_back("--channels");
     return options;
 }
@@ -167,13 +169,35 @@ void check(const Options& options, const std::function<bool(const char*)>& given
                                 std::string(option) + " needs the whole set, but --shard measures a part of it");
     const NormalizeMode mode = options.normalization.mode;
     for (const char* option : {"--link", "--lut-out"})
-        if (given(option) && traits_of(mode).needs == NormalizeNeeds::nothing)
-            throw Contradiction({option, "--normalize"}, std::string(option) + " makes a table of the whole set, but " +
-                                                             to_string(mode) + " needs none");
+        if (given(option) && needs_of(options.normalization) == NormalizeNeeds::nothing)
+            throw Contradiction(
+                {option, "--normalize"},
+                std::string(option) + " makes a table of the whole set, but " + to_string(mode) +
+                    (needs_places(options.normalization) ? " depends on the pixels of each image" : " needs none"));
+    const auto check_modes = [&](const std::string& option, const NormalizeModes& modes) {
+        if (!given(option.c_str()) || modes.has(mode)) return;
+        std::string names;
+        for (const NormalizeTraits& traits : all_normalize_modes)
+            if (modes.has(traits.mode)) names.append(names.empty() ? "" : " or ").append(traits.name);
+        throw Contradiction({option}, option + " applies only to --normalize " + names);
+    };
     for (const NormalizeParameter& parameter : all_normalize_parameters)
-        if (const std::string option = std::string("--") + parameter.name;
-            given(option.c_str()) && parameter.mode != mode)
-            throw Contradiction({option}, option + " applies only to --normalize " + to_string(parameter.mode));
+        check_modes(std::string("--") + parameter.name, parameter.modes);
+    for (const NormalizeWord& word : all_normalize_words) check_modes(std::string("--") + word.name, word.modes);
+    check_modes("--reference", {NormalizeMode::match});
+    for (const auto& [needing, option] : {std::pair(NormalizeMode::gamma, "--gamma"),
+                                          {NormalizeMode::levels, "--levels"},
+                                          {NormalizeMode::match, "--reference"}})
+        if (mode == needing && !given(option) && !given("--lut-in"))
+            throw Contradiction({"--normalize", option},
+                                std::string("--normalize ") + to_string(mode) + " needs " + option);
+    if (given("--percentiles") && mode == NormalizeMode::stretch &&
+        options.normalization.interval != StretchInterval::percentile)
+        throw Contradiction({"--percentiles"}, "--percentiles applies only to --interval percentile");
+    if (traits_of(mode).kind == NormalizeKind::place && options.normalization.depth)
+        throw Contradiction({"--depth", "--normalize"}, std::string("--depth can't be combined with --normalize ") +
+                                                            to_string(mode) +
+                                                            ", whose copies have the sample type of their image");
     const bool drawn = options.format == "table";
     const bool measured = given("--quality") || given("--report");
     if (given("--quality-scale") && !measured)

@@ -89,7 +89,7 @@ Examples:
         {"statistics", "Statistics",
          R"(The histogram file has N equal bins over LO <= v < HI, and the number of values below and above this range. --format csv and json print every column. 'gpuhist columns' prints the definitions below for other programs.)"},
         {"copies", "Copies",
-         R"(minmax and percentile stretch linearly. Percentiles are nearest-rank: the smallest v for which at least q percent of the samples are v or less. equalize uses the histogram; colors use the table of luma. zscore is (v - mean) / std.
+         R"(minmax and percentile stretch linearly; percentiles are nearest-rank. equalize uses the histogram; colors use the table of luma. zscore is (v - mean) / std. For other modes, see gpuhist help tone.
 
 Copies in u8 and u16 are NAME.normalized.png; copies in other types, with bands, or of georeferenced images are NAME.normalized.tiff. The copy of a TIFF keeps its coordinate system, nodata, names of bands, resolution, profile and tiles. Nodata is never mapped by a table.
 
@@ -99,6 +99,15 @@ Examples:
   gpuhist scan.png --normalize equalize
   gpuhist scans/ --normalize percentile --percentiles 2,98 --depth u8
   gpuhist scans/ --link dataset --lut-out scans.lut)"},
+        {"tone", "Tone",
+         R"(The modes of --normalize beyond stretches, equalization and scores. x is a value as a fraction of its type's range; for floats, x is the value.
+
+gamma is x^(1/G), and auto-gamma takes the mean to 0.5. levels stretches between two values; stretch applies a function over an interval. robust is (v - median) / (1.4826 MAD). match gives copies the histogram of --reference. gray-world and white-patch multiply each color, so that means or high --percentiles agree. threshold writes black and white. clahe equalizes in tiles, as cv::createCLAHE; background subtracts the bilinear surface through the medians of tiles.
+
+Examples:
+  gpuhist scan.png --normalize clahe --clip-limit 3
+  gpuhist star.fits --normalize stretch --stretch asinh --interval zscale
+  gpuhist photos/ --normalize match --reference best.jpg)"},
         {"pictures", "Pictures",
          R"(--write plot draws the histogram of each image: NAME.histogram.png or .svg. A set has dataset.histogram.png. --log and --plot-range also change the histogram in the terminal. Statistics, legend and percentiles always describe all values.)"},
         {"outputs", "Outputs",

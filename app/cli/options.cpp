@@ -373,12 +373,10 @@ void add_region_options(CLI::App& app, Options& options) {
                  "Clip rectangles to their image\nBy default, an image fails if a rectangle extends beyond it.");
 }
 
-void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Copies");
-    Choices<NormalizeMode> modes;
-    for (const NormalizeTraits& traits : all_normalize_modes) modes.emplace_back(traits.name, traits.mode);
-    add_choice(grammar, app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
+/// Adds the options for the parameters of modes: those of the exact modes, or those of the others.
+void add_parameters(CLI::App& app, Options& options, bool exact) {
     for (const NormalizeParameter& parameter : all_normalize_parameters) {
+        if (parameter.modes.has(NormalizeMode::percentile) != exact) continue;
         const std::string option = std::string("--") + parameter.name;
         const auto parse = [&options, &parameter, option](const std::string& text) {
             Normalization& of = options.normalization;
@@ -391,16 +389,34 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
         };
         add_text(app, option.c_str(), parse, parameter.help, parameter.unit);
     }
+    for (const NormalizeWord& word : all_normalize_words) {
+        if (exact) break;
+        const std::string option = std::string("--") + word.name;
+        const auto parse = [&options, &word, option](const std::string& text) {
+            if (!word.set(options.normalization, text))
+                throw CLI::ValidationError(option, "'" + text + "' is not " + word.words);
+        };
+        add_text(app, option.c_str(), parse, word.help, word.unit);
+    }
+}
+
+void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
+    app.option_defaults()->group("Copies");
+    Choices<NormalizeMode> modes;
+    for (const NormalizeTraits& traits : all_normalize_modes) modes.emplace_back(traits.name, traits.mode);
+    add_choice(grammar, app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
+    add_parameters(app, options, true);
     add_choice(grammar, app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "joint [default] or separate tables for the colors\njoint: one table for all colors. separate: one "
                "table per channel.",
                "HOW");
     Choices<std::optional<Depth>> depths;
     for (const DepthTraits& traits : all_depths) depths.emplace_back(traits.name, traits.depth);
-    add_choice(grammar, app, "--depth", options.normalization.depth, depths,
-               "Sample type of the copies [the image's]\n" + listed(depths) +
-                   ". Floats are fractions from 0 to 1. zscore always writes floats: f32, or f64 for u32, s32 and f64.",
-               "TYPE");
+    add_choice(
+        grammar, app, "--depth", options.normalization.depth, depths,
+        "Sample type of the copies [the image's]\n" + listed(depths) +
+            ". Floats are fractions from 0 to 1. zscore and robust write floats: f32, or f64 for u32, s32 and f64.",
+        "TYPE");
     add_choice(grammar, app, "--apply-to", options.normalization.valid_only, {{"all", false}, {"valid", true}},
                "Map all [default] pixels, or only valid ones\nvalid: pixels that masks, alpha or --valid exclude stay "
                "as they are. Nodata is never mapped.",
@@ -430,6 +446,13 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
                "dataset: one table for all images of the set", "WHAT");
     app.add_option("--lut-out", options.tables_to, "Write the table of the whole set to a file")->type_name("FILE");
     app.add_option("--lut-in", options.tables_from, "Apply a table that --lut-out wrote")->type_name("FILE");
+}
+
+void add_tone_options(CLI::App& app, Options& options) {
+    app.option_defaults()->group("Tone");
+    add_parameters(app, options, false);
+    app.add_option("--reference", options.reference, "Image whose histogram --normalize match gives to copies")
+        ->type_name("FILE");
 }
 
 void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -513,6 +536,7 @@ Grammar::Grammar(CommandLine& line) : run("Measures images exactly, on a GPU or 
     add_validity_options(*this, run, line.run);
     add_region_options(run, line.run);
     add_normalization_options(*this, run, line.run);
+    add_tone_options(run, line.run);
     add_engine_options(*this, run, line.run);
     add_run_options(*this, run, line.run);
     run.set_version_flag("-V,--version", version_text, "Print the versions of gpuhist and its libraries");

@@ -33,8 +33,12 @@ const Words<NormalizeMode> normalize_modes = [] {
 /// Numbers of a mode's parameters by keyword; where a parameter is one number, it comes twice.
 using ParameterNumbers = std::map<std::string, std::pair<double, double>>;
 
-std::string keyword_of(const NormalizeParameter& parameter) {
-    std::string name = parameter.name;
+/// Reference of NormalizeMode::match.
+struct Reference {
+    std::shared_ptr<const NormalizeReference> of;
+};
+
+std::string keyword_of(std::string name) {
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
@@ -80,10 +84,24 @@ void bind_request(nb::module_& module) {
     module.def(
         "is_pair",
         [](const std::string& keyword) {
-            return std::any_of(std::begin(all_normalize_parameters), std::end(all_normalize_parameters),
-                               [&](const NormalizeParameter& one) { return one.second && keyword_of(one) == keyword; });
+            return std::any_of(
+                std::begin(all_normalize_parameters), std::end(all_normalize_parameters),
+                [&](const NormalizeParameter& one) { return one.second && keyword_of(one.name) == keyword; });
         },
         "keyword"_a, "Whether this parameter of a normalization is two numbers.");
+    module.def(
+        "normalize_keywords",
+        [](const std::string& mode) {
+            const NormalizeMode asked = word_of(mode, normalize_modes, "mode");
+            std::vector<std::string> names;
+            for (const NormalizeParameter& parameter : all_normalize_parameters)
+                if (parameter.modes.has(asked)) names.push_back(keyword_of(parameter.name));
+            for (const NormalizeWord& word : all_normalize_words)
+                if (word.modes.has(asked)) names.push_back(keyword_of(word.name));
+            if (asked == NormalizeMode::match) names.emplace_back("reference");
+            return names;
+        },
+        "mode"_a, "Keywords of a mode's parameters.");
     nb::class_<Asked>(module, "Asked")
         .def(
             "__init__",
@@ -117,12 +135,20 @@ void bind_request(nb::module_& module) {
             "threads"_a, "nodata"_a, "nodata_of_file"_a, "masks_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a,
             "measures"_a, "quality_scale"_a, "robust"_a, "clip_sigma"_a)
         .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
+    nb::class_<Reference>(module, "Reference")
+        .def(
+            "__init__",
+            [](Reference* made, const ImageView& view, const Asked& asked, const Picture* picture) {
+                new (made) Reference{reference_of(view, asked.request(view.depth, picture))};
+            },
+            "view"_a, "asked"_a, "picture"_a.none());
     nb::class_<Normalization>(module, "Normalization")
         .def(
             "__init__",
             [](Normalization* made, const std::string& mode, const std::string& channels,
                const std::optional<std::string>& depth, bool valid_only, std::optional<double> fill,
-               const ParameterNumbers& parameters) {
+               const ParameterNumbers& parameters, const std::map<std::string, std::string>& words,
+               const Reference* reference) {
                 Normalization asked;
                 asked.mode = word_of(mode, normalize_modes, "mode");
                 asked.joint = word_of<bool>(channels, {{"joint", true}, {"separate", false}}, "channels");
@@ -130,14 +156,21 @@ void bind_request(nb::module_& module) {
                 asked.valid_only = valid_only;
                 asked.fill = fill;
                 for (const NormalizeParameter& parameter : all_normalize_parameters) {
-                    const auto given = parameters.find(keyword_of(parameter));
+                    const auto given = parameters.find(keyword_of(parameter.name));
                     if (given == parameters.end()) continue;
                     asked.*parameter.first = given->second.first;
                     if (parameter.second) asked.*parameter.second = given->second.second;
                 }
+                for (const NormalizeWord& word : all_normalize_words) {
+                    const auto given = words.find(keyword_of(word.name));
+                    if (given != words.end() && !word.set(asked, given->second))
+                        throw InvalidArgument(given->first + ": '" + given->second + "' is not " + word.words);
+                }
+                if (reference) asked.reference = reference->of;
                 new (made) Normalization(asked);
             },
-            "mode"_a, "channels"_a, "depth"_a.none(), "valid_only"_a, "fill"_a.none(), "parameters"_a)
+            "mode"_a, "channels"_a, "depth"_a.none(), "valid_only"_a, "fill"_a.none(), "parameters"_a, "words"_a,
+            "reference"_a.none())
         .def_prop_ro("name",
                      [](const Normalization& asked) {
                          return std::string(to_string(asked.mode)) + (asked.joint ? " joint" : " separate");

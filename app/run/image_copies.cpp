@@ -30,6 +30,12 @@ std::string Measurer::no_copy(const io::Image& file, Depth depth) const {
         return std::string("lookup tables don't exist for ") + to_string(depth) + " images";
     }
     const Normalization& normalization = options_.normalization;
+    const std::string by = std::string("a copy by ") + to_string(normalization.mode);
+    if (normalization.mode == NormalizeMode::clahe && (sample_bytes(depth) > 2 || traits_of(depth).floating))
+        return by + " needs integers of 8 or 16 bits, and not " + to_string(depth);
+    if (normalization.reference && normalization.reference->analysis->depth != depth)
+        return by + " needs the sample type of its reference, " + to_string(normalization.reference->analysis->depth) +
+               ", and not " + to_string(depth);
     if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
         return std::string(to_string(normalization.mode)) +
                " can't use one table for all bands, because they have no luma: give --channels separate";
@@ -153,6 +159,7 @@ void Measurer::apply_luts(const ImageView& view, Samples samples, const Analysis
 Normalization Measurer::normalization_of(const io::Image& file) const {
     Normalization normalization = options_.normalization;
     if (file.samples == Samples::gray_alpha) normalization.joint = false;  // gray is all that there is
+    normalization.white = options_.white.value_or(file.white);
     return normalization;
 }
 

@@ -222,9 +222,9 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     if (options_.copy_size > 0) return copy + "must be shrunk";
     if (luts_) return {};
     const NormalizeMode mode = options_.normalization.mode;
-    if (!needs_whole(facts.depth, mode)) return {};
+    if (!needs_whole(facts.depth, options_.normalization)) return {};
     if (depth.counting == Counting::sorted) return copy + "is made from " + depth.name;
-    if (traits_of(mode).by_place) return copy + "by " + to_string(mode) + " needs all pixels at once";
+    if (needs_places(options_.normalization)) return copy + "by " + to_string(mode) + " needs all pixels at once";
     return copy + "by " + to_string(mode) + " counts " + depth.name + " once more";
 }
 

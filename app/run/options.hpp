@@ -41,6 +41,7 @@ struct Options : ImageRequest {
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
     GroupBy group_by = GroupBy::none;
     Normalization normalization;
+    std::filesystem::path reference;    ///< image that `match` takes as its reference, if it has a name
     bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
     bool linked = false;                ///< all images are normalized by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name

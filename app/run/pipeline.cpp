@@ -35,6 +35,7 @@
 #include "run/one_table.hpp"
 #include "run/output_directory.hpp"
 #include "run/output_names.hpp"
+#include "run/reference.hpp"
 #include "run/remarks.hpp"
 #include "run/result_sink.hpp"
 
@@ -638,6 +639,7 @@ int run(const Options& given, RunSummary* summary, const EngineFactory& make, co
             if (takes_pages_of_standard_input(options)) keep_standard_input();
             return options.inputs.manifest ? read_data([&] { return list_inputs(options); }) : list_inputs(options);
         }
+        options.normalization.reference = read_reference(options);
         return Run(options, summary ? *summary : own, make, make_jpegs, console).execute();
     } catch (const UsageError& error) {
         console.say(error.what());

@@ -101,7 +101,7 @@ std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& 
                                         (other_depth ? " except for its depth" : "") +
                                         (names.empty() ? "" : " in" + names) + ": " + (names.empty() ? one : each)});
     };
-    const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
+    const bool ranks = needs_of(normalization) == NormalizeNeeds::ranks;
     const std::string percentiles = "both percentiles are ";
     remark("unchanged", unchanged_channels(image, normalization), (ranks ? percentiles : "it has ") + "one value",
            (ranks ? percentiles : "each has ") + "one value");

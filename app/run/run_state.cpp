@@ -94,6 +94,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     for (const NormalizeParameter& parameter : all_normalize_parameters)
         for (const auto member : {parameter.first, parameter.second})
             if (member) normalize += "," + number(normalization.*member);
+    for (const NormalizeWord& word : all_normalize_words) normalize += "," + word.text(normalization);
     std::map<std::string, std::string> all{
         {"the inputs", join(options.inputs.arguments)},
         {"--files-from", options.inputs.files_from.value_or("")},
@@ -146,11 +147,13 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all[thresholds_option] = options.flags_asked() ? io::flags_json(options.flags) : "";
     all[keep_counts_option] = options.keep_image_counts ? "images" : options.keep_counts ? "set" : "";
     all["--link"] = options.linked ? "dataset" : "";
+    all["--reference"] = options.reference.string();
     all["--lut-in"] = options.tables_from.string();
     all["--lut-out"] = options.tables_to.string();
     for (const auto& [option, path] : {std::pair("--mask", options.masks),
                                        {"--labels", options.labels},
                                        {"--rois", options.rectangles_from},
+                                       {"--reference", options.reference.string()},
                                        {"--lut-in", options.tables_from.string()}})
         all[std::string(file_of_option) + option] = identity_of(path, options.shard.has_value());
     return all;

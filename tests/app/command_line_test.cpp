@@ -220,6 +220,15 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                                                             {"alpha", {"ignore"}},
                                                             {"normalize", {"minmax"}},
                                                             {"percentiles", {"2,98"}},
+                                                            {"gamma", {"2.2"}},
+                                                            {"levels", {"5,250"}},
+                                                            {"clip-limit", {"3"}},
+                                                            {"tiles", {"4,3"}},
+                                                            {"stretch", {"asinh"}},
+                                                            {"interval", {"zscale"}},
+                                                            {"threshold", {"li"}},
+                                                            {"clip-bins", {"white"}},
+                                                            {"reference", {"x.png"}},
                                                             {"channels", {"separate"}},
                                                             {"depth", {"u8"}},
                                                             {"apply-to", {"all"}},
@@ -251,7 +260,20 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
             << option;
     };
     const auto with_inputs = [&](Words words) {
-        if (words[1].rfind("--percentiles", 0) == 0) words.insert(words.begin(), "--normalize=percentile");
+        for (const auto& [option, mode] : {std::pair("--percentiles", "percentile"),
+                                           {"--gamma", "gamma"},
+                                           {"--levels", "levels"},
+                                           {"--clip-limit", "clahe"},
+                                           {"--clip-bins", "clahe"},
+                                           {"--tiles", "background"},
+                                           {"--stretch", "stretch"},
+                                           {"--interval", "stretch"},
+                                           {"--threshold", "threshold"},
+                                           {"--reference", "match"}})
+            if (words[1].substr(0, words[1].find('=')) == option) {
+                words.insert(words.begin(), std::string("--normalize=") + mode);
+                break;
+            }
         if (words[1].rfind("--policy", 0) == 0 || words[1].rfind("--quality-scale", 0) == 0)
             words.insert(words.begin(), "--quality");
         if (words[1].rfind("--clip-sigma", 0) == 0) words.insert(words.begin(), "--robust");
@@ -325,8 +347,9 @@ TEST_F(CommandLine, OneIsNoPlural) {
 TEST_F(CommandLine, HelpIsInGroups) {
     const Outcome help = run({"--help"});
     std::size_t last = 0;
-    for (const char* group : {"\nInputs (", "\nValid pixels (", "\nRegions (", "\nStatistics (", "\nCopies (",
-                              "\nOutputs (", "\nEngine (", "\nMachines and interruption (", "\nCommands,"}) {
+    for (const char* group :
+         {"\nInputs (", "\nValid pixels (", "\nRegions (", "\nStatistics (", "\nCopies (", "\nTone (", "\nOutputs (",
+          "\nEngine (", "\nMachines and interruption (", "\nCommands,"}) {
         const std::size_t at = help.out.find(group);
         ASSERT_NE(at, help.out.npos) << group << help.out;
         EXPECT_GT(at, last) << group;

@@ -14,8 +14,10 @@ from ._validity import refuse_tag, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import Unpack
 
     from ._native import Alpha
+    from ._options import NormalizeOptions
     from ._validity import Nodata, Valid
 
 
@@ -30,7 +32,7 @@ class Analyzer:
         Bins and range of f32 histograms.
     detail, percentile_columns
         As in gpuhist.measure.
-    normalize, percentiles, apply_to, fill
+    normalize, apply_to, fill, and the parameters of the mode, such as percentiles
         Mode of the copies, if the analyzer should make copies, and the arguments of gpuhist.normalize.
     nodata, valid, nodata_any, alpha
         As in gpuhist.measure.
@@ -54,7 +56,6 @@ class Analyzer:
         detail: str = "full",
         percentile_columns: Sequence[float] | None = None,
         normalize: str | None = None,
-        percentiles: tuple[float, float] = (1, 99),
         apply_to: ApplyTo = "all",
         fill: float | None = None,
         nodata: Nodata | None = None,
@@ -63,13 +64,16 @@ class Analyzer:
         alpha: Alpha = "row",
         pixels: int = 0,
         gpu: int = 0,
+        **parameters: Unpack[NormalizeOptions],
     ) -> None:
         rules = rules_of(nodata, valid, nodata_any, alpha)
         refuse_tag(rules)
         self._asked = asked_of(bins, range, percentile_columns, detail, engine="cuda", gpu=gpu, rules=rules)
         self._normalization: _native.Normalization | None = None
+        if normalize is None and parameters:
+            raise InvalidArgument(f"{next(iter(parameters))}: the analyzer is made without normalize=")
         if normalize is not None:
-            self._normalization = normalization_of(normalize, apply_to, fill=fill, percentiles=percentiles)
+            self._normalization = normalization_of(normalize, apply_to, fill=fill, **parameters)
         self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from typing_extensions import Unpack
+
     from ._native import Alpha, NormalizeMode
+    from ._options import NormalizeOptions
     from ._validity import Nodata, Valid
 
 _GATHERED = {"u8": 0, "s8": 128, "u16": 0, "s16": 32768}
@@ -43,10 +46,10 @@ class Lut:
         images: Summary | Iterable[Result | Summary],
         mode: NormalizeMode = "minmax",
         *,
-        percentiles: tuple[float, float] = (1, 99),
         channels: Literal["joint", "separate"] = "joint",
         depth: str | None = None,
         fill: float | None = None,
+        **parameters: Unpack[NormalizeOptions],
     ) -> Lut:
         """Tables that normalize all pixels of a set as normalize() would those of one image.
 
@@ -55,10 +58,10 @@ class Lut:
             percentile and equalize.
 
         The other arguments are those of normalize(). Raises InvalidArgument if a depth of the set can't have such tables,
-        as bands, and u32, s32 and f64 by equalize; and separate tables of gray images among colors.
+        as bands, u32, s32 and f64 by equalize, and f32, u32, s32 and f64 by other modes than minmax, percentile and zscore; and separate tables of gray images among colors.
         """
         summary = images if isinstance(images, Summary) else Summary(images)
-        asked = normalization_of(mode, "all", channels, depth, fill, percentiles=percentiles)
+        asked = normalization_of(mode, "all", channels, depth, fill, **parameters)
         return cls(_native.Luts.fit(summary._native, asked))
 
     @classmethod

@@ -15,12 +15,15 @@ from ._source import encoded, is_path, picture_of, source_of, warn_of_pages
 from ._validity import Rules, rules_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._native import Alpha, NormalizeMode
+    from ._options import NormalizeOptions
     from ._pixels import Pixels
     from ._validity import Nodata, Valid
 
 # Analyzers, each with memory for a result. One stream uses each of them, so their work is done in order.
-_normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
+_normalizers: dict[tuple[str, int, int, int, str, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
 
 
@@ -28,7 +31,6 @@ def normalize(
     image: Any,
     mode: NormalizeMode = "minmax",
     *,
-    percentiles: tuple[float, float] = (1, 99),
     channels: Literal["joint", "separate"] = "joint",
     depth: str | None = None,
     layout: Layout | None = None,
@@ -48,17 +50,25 @@ def normalize(
     page: int | None = None,
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
+    **parameters: Unpack[NormalizeOptions],
 ) -> Any:
     """Returns the normalized copy of an image. For an array, it is an array of the same library, on the same device, in
     the same layout. For a file that measure() takes, it is a numpy array, as read() returns it.
 
     mode
-        Mode of the command's --normalize: minmax, percentile (between the two percentiles), equalize or zscore.
+        Mode of the command's --normalize: minmax, percentile, equalize, zscore, gamma, auto-gamma, levels, stretch,
+        robust, match, gray-world, white-patch, threshold, clahe or background.
+    percentiles, gamma, levels, stretch, interval, threshold, clip_limit, clip_bins, tiles, reference
+        Parameters of the modes, with the values of the options of the same names: percentiles=(1, 99) of percentile,
+        white-patch, and stretch with interval="percentile"; gamma=2.2; levels=(low, high); stretch="asinh" or
+        "sigmoid=3,0.5"; interval="zscale" or "sigma=3"; threshold="otsu" or a number; clip_limit=40, clip_bins="all" and
+        tiles=(8, 8) of clahe; tiles of background; reference, an array on the host or what measure() reads, of match.
     channels
         joint: one table for all colors, which keeps their hue. separate: one table per channel. Alpha does not change.
     depth
-        Depth of the copy: u8, u16, f32, ... By default it is the depth of the image, and for zscore f32 (f64 if the
-        image is u32, s32 or f64). On a GPU, copies only have the default depth.
+        Depth of the copy: u8, u16, f32, ... By default it is the depth of the image, and for zscore and robust f32 (f64
+        if the image is u32, s32 or f64). On a GPU, images and copies are u8, u16 or f32; robust, match, clahe,
+        background, the interval zscale and thresholds that follow from the image need an array on the host.
     mask, nodata, valid, nodata_any, alpha
         Rules for excluded samples, as in measure(). The table is made from the valid samples. Alpha itself is copied.
     apply_to
@@ -79,7 +89,7 @@ def normalize(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
     check_apply_to(apply_to, mask, rules, request)
-    asked = normalization_of(mode, apply_to, channels, depth, fill, percentiles=percentiles)
+    asked = normalization_of(mode, apply_to, channels, depth, fill, order, **parameters)
 
     def write(found: _arrays.Image, seen: _native.View, target: _arrays.Image, rules: Rules) -> None:
         if found.array.gpu is None:
@@ -232,7 +242,7 @@ def _enqueue(
     request = asked_of(engine="cuda", gpu=gpu, rules=rules)
     # Rules need memory for each pixel. The number is rounded up, so that images of many sizes share few analyzers.
     pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
-    key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
+    key = (found.depth, found.channels, gpu, stream, asked.name, asked.depth_of(found.depth), pixels)
     with _normalizers_lock:
         if key not in _normalizers:
             analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, pixels, gpu)

@@ -43,6 +43,21 @@ class ImageOptions(_Options, total=False):
     page: int | None
 
 
+class NormalizeOptions(TypedDict, total=False):
+    """Parameters of the modes of normalize()."""
+
+    percentiles: tuple[float, float]
+    gamma: float
+    levels: tuple[float, float]
+    stretch: str
+    interval: str
+    threshold: str | float
+    clip_limit: float
+    clip_bins: Literal["all", "white"]
+    tiles: tuple[int, int]
+    reference: Any
+
+
 class SetOptions(_Options, total=False):
     """Options of measure_many() but progress."""
 

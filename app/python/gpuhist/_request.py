@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _native
 from ._errors import InvalidArgument, require_word
-from ._validity import Rules
+from ._options import NormalizeOptions
+from ._validity import Rules, rules_of
 
 RegionDetail = Literal["full", "brief"]
 Detail = Literal[RegionDetail, "values"]
@@ -20,6 +21,7 @@ Range = tuple[float, float]
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Unpack
 
     Bins = Union[int, Literal["full"], Sequence[float], npt.NDArray[Union[np.integer[Any], np.floating[Any]]]]
 
@@ -133,13 +135,27 @@ def normalization_of(
     channels: str = "joint",
     depth: str | None = None,
     fill: float | None = None,
-    **parameters: Any,
+    order: str = "RGB",
+    **parameters: Unpack[NormalizeOptions],
 ) -> _native.Normalization:
     require_word("apply_to", apply_to, ApplyTo)
-    numbers = {}
+    numbers: dict[str, tuple[float, float]] = {}
+    words: dict[str, str] = {}
+    known = _native.normalize_keywords(mode)
     for name, value in parameters.items():
-        first, second = value if _native.is_pair(name) else (value, value)
-        numbers[name] = float(first), float(second)
+        if name not in known:
+            if name in NormalizeOptions.__annotations__:
+                raise InvalidArgument(f"{name}: it is no parameter of the mode {mode}")
+            raise TypeError(f"normalize() got an unexpected keyword argument {name!r}")
+        if name in ("stretch", "interval", "threshold", "clip_bins"):
+            words[name] = str(value)
+        elif name != "reference":
+            first, second = value if _native.is_pair(name) else (value, value)  # type: ignore[misc]
+            numbers[name] = float(first), float(second)
+    for needed in ("gamma",) if mode == "gamma" else ("levels",) if mode == "levels" else ():
+        if needed not in parameters:
+            raise InvalidArgument(f"the mode {mode} needs {needed}")
+    reference = parameters.get("reference")
     return _native.Normalization(
         mode=mode,
         channels=channels,
@@ -147,7 +163,21 @@ def normalization_of(
         valid_only=apply_to == "valid",
         fill=None if fill is None else float(fill),
         parameters=numbers,
+        words=words,
+        reference=None if reference is None else _reference_of(reference, order),
     )
+
+
+def _reference_of(image: Any, order: str) -> _native.Reference:
+    """Histogram of an array on the host, or of a file."""
+    from ._source import source_of
+
+    rules = rules_of(None, None, False, "row")
+    source = source_of(image, None, order, None, None, "error", rules=rules)
+    if source.gpu is not None:
+        raise InvalidArgument("reference: the array is on a GPU; copy it to the host")
+    seen = source.masked(None)
+    return _native.Reference(seen.view, asked_of(engine="cpu", gpu=0, rules=rules), source.picture)
 
 
 def refuse_cpu(engine: str) -> None:

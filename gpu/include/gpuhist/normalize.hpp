@@ -104,8 +104,7 @@ enum class NormalizeMode : std::uint8_t {
 
 /// Findings that a mode needs to make its table.
 enum class NormalizeNeeds : std::uint8_t {
-    nothing,   ///< no findings: the table is made on the host and is the same for all images. Sets have no table,
-               ///< and GPUs write no copies
+    nothing,   ///< no findings: the copy follows from the parameters, or from the pixels. Sets have no table
     extremes,  ///< smallest and largest value
     ranks,     ///< values at the two nearest ranks; f32 is then analyzed in full
     mean_std,  ///< mean and std of the population
@@ -413,8 +412,8 @@ void settle_copy(const ImageView& image, const AnalysisRequest& request, const N
 void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
                  const MutableImageView& output, int threads = 1);
 
-/// Default depth of the normalized image: that of the input. For zscore it is f32, or f64 if the input is u32, s32 or
-/// f64; alpha is then converted, and otherwise copied.
+/// Default depth of the normalized image: that of the input. For zscore and robust it is f32, or f64 if the input is
+/// u32, s32 or f64; alpha is then converted, and otherwise copied.
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
     return traits_of(mode).real ? traits_of(input).real : input;
 }

@@ -146,12 +146,13 @@ class StreamAnalyzer {
                  cudaStream_t stream);
 
     /// Enqueues the analysis of images and a normalized copy of each, by its own table. The outputs follow the rules of
-    /// Engine::normalize, and have the depth of the mode. `results` should be device memory, because the kernels read
-    /// the tables back from it.
+    /// Engine::normalize, and are u8, u16 or f32. Exact modes and the curves that need no counts are supported, except
+    /// stretches over zscale. `results` should be device memory, because the kernels read the tables back from it.
     ///
     /// If a mask or a Validity excludes samples, the table is made from the valid samples, and Normalization decides
     /// about the others. Each such image takes several launches, the last of which writes the copy. So does each image
-    /// of integers whose copy reserves a level for nodata (Normalization::fill).
+    /// by a curve, or whose copy has another depth than that of its mode, and each image of integers whose copy
+    /// reserves a level for nodata (Normalization::fill).
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,
