@@ -44,6 +44,9 @@ inline constexpr DepthSet not_in_bins =
 inline constexpr DepthSet not_sorted_floats =
     DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::sorted || !of.floating; });
 
+/// Tiles of clahe for which a GPU has memory.
+inline constexpr int most_clahe_tiles_of_gpu = 256;
+
 /// Integers of 8 and 16 bits.
 inline constexpr DepthSet narrow_integers =
     DepthSet::where([](const DepthTraits& of) { return of.counting == Counting::values && !of.floating; });
@@ -63,11 +66,13 @@ struct Abilities {
     bool device_memory;  ///< it reads images there, and applies rules to them
 
     /// Returns whether the backend writes copies of a depth in the depth of their mode itself. A GPU writes those of
-    /// exact modes, and of curves that follow from few numbers.
+    /// exact modes, of curves that follow from few numbers, and by clahe if all samples are valid.
     bool writes_own(Depth depth, const Normalization& copy) const {
         if (!copies.has(depth)) return false;
-        return !device_memory || traits_of(copy.mode).kind == NormalizeKind::exact ||
-               (!needs_places(copy) && needs_of(copy) != NormalizeNeeds::counts);
+        if (!device_memory || traits_of(copy.mode).kind == NormalizeKind::exact) return true;
+        if (copy.mode == NormalizeMode::clahe)
+            return depth == Depth::u8 && copy.tiles_x * copy.tiles_y <= most_clahe_tiles_of_gpu;
+        return !needs_places(copy) && needs_of(copy) != NormalizeNeeds::counts;
     }
     /// As above, in the depth of the normalization. A GPU also converts between the depths of its copies.
     bool writes(Depth depth, const Normalization& copy) const {

@@ -93,6 +93,8 @@ class Kernels {
         regions(no_luma, brief);
         copy_in_two_steps();
         normalizing(no_luma, brief);
+        tones(no_luma, brief);
+        adaptive(no_luma);
         small_images(brief);
         one_image();
         many_images(no_luma);
@@ -328,14 +330,15 @@ class Kernels {
         std::string remark;
     };
     /// `check`: against the CPU engine.
-    Normalized time_normalized(const ImageView& view, NormalizeMode mode, const AnalysisRequest& request, bool check) {
+    Normalized time_normalized(const ImageView& view, const Normalization& normalization,
+                               const AnalysisRequest& request, bool check) {
         const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
         StreamPlan plan = plan_for(view.depth, view.channels);
         plan.normalize = true;
-        Normalization normalization;
-        normalization.mode = mode;
         Ours ours(plan, request, 1, normalization);
-        const auto output = [&](int turn) { return output_of(rotation.at(output_, turn), view, view.depth); };
+        const auto output = [&](int turn) {
+            return output_of(rotation.at(output_, turn), view, normalized_depth(view.depth, normalization));
+        };
         Normalized found;
         found.ours = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
             ours.enqueue(at(view, rotation.at(pixels_, turn)), output(turn), stream);
@@ -347,10 +350,71 @@ class Kernels {
     }
     void normalize(const Place& place, const ImageView& view, NormalizeMode mode, const AnalysisRequest& request,
                    bool on_chip) {
-        const Normalized found = time_normalized(view, mode, request, on_chip);
+        const Normalized found = time_normalized(view, of_mode(mode), request, on_chip);
         report_.add({place.group, place.name, place.content, "gpuhist", 0, found.ours,
                      at_most_relative(on_chip ? 1.25 : 1.6),
                      Relative{found.ours.median_ms / found.copy.median_ms, "times a copy"}, found.remark});
+    }
+
+    static Normalization of_mode(NormalizeMode mode) {
+        Normalization normalization;
+        normalization.mode = mode;
+        return normalization;
+    }
+
+    /// Copies whose tables follow behind the analysis: in another depth, and by curves.
+    void tones(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
+        struct Tone {
+            const char* name;
+            Normalization normalization;
+            std::optional<Target> target;
+        };
+        Normalization bytes = of_mode(NormalizeMode::minmax), equalized = of_mode(NormalizeMode::equalize),
+                      gamma = of_mode(NormalizeMode::gamma), stretch = of_mode(NormalizeMode::stretch);
+        bytes.depth = equalized.depth = Depth::u8;
+        gamma.gamma = 2.2;
+        stretch.stretch = StretchFunction::asinh;
+        stretch.interval = StretchInterval::percentile;
+        for (const Kind& kind : {Kind{"u16 gray", Depth::u16, 1, {}}, Kind{"u16 BGR", Depth::u16, 3, no_luma},
+                                 Kind{"u8 BGR", Depth::u8, 3, no_luma}, Kind{"f32 BGR, brief", Depth::f32, 3, brief}})
+            for (const Tone& tone :
+                 {Tone{"minmax in u8", bytes, at_most_relative(1.25)}, Tone{"equalize in u8", equalized, {}},
+                  Tone{"gamma", gamma, {}}, Tone{"asinh between percentiles", stretch, {}}}) {
+                if (kind.depth == Depth::u8 && tone.normalization.depth) continue;
+                const Place place{"Tone", std::string(kind.name) + ", natural", tone.name};
+                attempt(place, "gpuhist", [&] {
+                    fill_with(Content::natural, kind.depth, kind.channels);
+                    const auto samples = static_cast<std::int64_t>(chip_bytes / sample_bytes(kind.depth));
+                    const ImageView view =
+                        view_of(pixels_.get(), kind.depth, kind.channels, 2000, samples / kind.channels / 2000);
+                    const Normalized own = time_normalized(
+                        view,
+                        of_mode(tone.normalization.mode == NormalizeMode::equalize ? NormalizeMode::equalize
+                                                                                   : NormalizeMode::minmax),
+                        kind.request, false);
+                    const Normalized found = time_normalized(view, tone.normalization, kind.request, true);
+                    report_.add({place.group, place.name, place.content, "gpuhist", 0, found.ours, tone.target,
+                                 Relative{found.ours.median_ms / own.ours.median_ms, "times a copy in its own depth"},
+                                 found.remark});
+                });
+            }
+    }
+
+    /// clahe of u8, beside a copy.
+    void adaptive(const AnalysisRequest& no_luma) {
+        for (const Kind& kind : {Kind{"u8 gray", Depth::u8, 1, {}}, Kind{"u8 BGR", Depth::u8, 3, no_luma}}) {
+            const Place place{"Tone", std::string(kind.name) + ", natural", "clahe, 8 x 8 tiles, limit 2"};
+            attempt(place, "gpuhist", [&] {
+                fill_with(Content::natural, kind.depth, kind.channels);
+                const ImageView view = view_of(pixels_.get(), kind.depth, kind.channels, 2000,
+                                               static_cast<std::int64_t>(chip_bytes) / kind.channels / 2000);
+                Normalization normalization = of_mode(NormalizeMode::clahe);
+                normalization.clip_limit = 2;
+                const Normalized found = time_normalized(view, normalization, kind.request, true);
+                report_.add({place.group, place.name, place.content, "gpuhist", 0, found.ours, at_most_relative(2.5),
+                             Relative{found.ours.median_ms / found.copy.median_ms, "times a copy"}, found.remark});
+            });
+        }
     }
 
     /// Single images, most of whose time any image takes.
@@ -393,7 +457,7 @@ class Kernels {
                     add(place, "CUB", 0, timing, {}, cub->compare(*found) + ", counts alone");
                 });
                 attempt(place, "gpuhist, minmax", [&] {
-                    const Normalized normalized = time_normalized(view, kind.mode, kind.request, true);
+                    const Normalized normalized = time_normalized(view, of_mode(kind.mode), kind.request, true);
                     add(place, "gpuhist, minmax", 0, normalized.ours, {}, normalized.remark);
                 });
             }
@@ -426,9 +490,9 @@ class Kernels {
         const Analysis found = ours.result(timer_.stream());
         std::vector<float> input;
         const ImageView host = on_host(view, input);
-        std::vector<float> written(input.size()), expected(input.size());
+        std::vector<float> written(bytes_of(output) / sizeof(float) + 1), expected(written.size());
         BENCH_CUDA(cudaMemcpy(written.data(), output.data, bytes_of(output), cudaMemcpyDeviceToHost));
-        MutableImageView target = output_of(expected.data(), host, view.depth);
+        MutableImageView target = output_of(expected.data(), host, output.depth);
         Analysis analysis;
         make_engine("cpu")->normalize(host, request, normalization, target, analysis);
         if (!(analysis == found)) throw Mismatch("the CPU engine finds other numbers");

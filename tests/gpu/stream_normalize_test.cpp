@@ -58,6 +58,33 @@ TEST_P(StreamTest, small_normalized_by_tones) {
     }
 }
 
+TEST_P(StreamTest, small_normalized_by_clahe) {
+    std::size_t turn = 0;
+    for (int channels : channel_counts)
+        for (const auto& [across, down] : {std::pair(8, 8), {1, 1}, {3, 5}, {16, 16}})
+            for (const double limit : {0.0, 2.0, 40.0})
+                for (const bool joint : {true, false}) {
+                    Normalization normalization;
+                    normalization.mode = NormalizeMode::clahe;
+                    normalization.clip_limit = limit;
+                    normalization.tiles_x = across;
+                    normalization.tiles_y = down;
+                    normalization.joint = joint;
+                    normalization.clip_white = turn % 3 == 0;
+                    normalization.white = 200;
+                    std::vector<Case> cases;
+                    for (const Size& size : {Size{1, 1}, {16, 16}, {37, 211}, {640, 48}}) {
+                        cases.push_back({picture_of({size.width, size.height, channels, Depth::u8,
+                                                     orders_of(channels)[turn % orders_of(channels).size()]},
+                                                    turn % kinds(Depth::u8)),
+                                         placement(turn)});
+                        turn += 3;
+                    }
+                    check_normalized(cases, normalization);
+                    ASSERT_FALSE(HasFailure()) << across << " x " << down << " tiles, limit " << limit;
+                }
+}
+
 TEST_P(StreamTest, medium_normalized_by_tones) {
     for (Depth depth : depths) {
         if (!plan::stream_abilities.copies.has(depth)) continue;

@@ -67,8 +67,9 @@ def normalize(
         joint: one table for all colors, which keeps their hue. separate: one table per channel. Alpha does not change.
     depth
         Depth of the copy: u8, u16, f32, ... By default it is the depth of the image, and for zscore and robust f32 (f64
-        if the image is u32, s32 or f64). On a GPU, images and copies are u8, u16 or f32; robust, match, clahe,
-        background, the interval zscale and thresholds that follow from the image need an array on the host.
+        if the image is u32, s32 or f64). On a GPU, images and copies are u8, u16 or f32; robust, match,
+        background, the interval zscale, thresholds that follow from the image, and clahe of u16, with a mask or with more
+        than 256 tiles need an array on the host.
     mask, nodata, valid, nodata_any, alpha
         Rules for excluded samples, as in measure(). The table is made from the valid samples. Alpha itself is copied.
     apply_to

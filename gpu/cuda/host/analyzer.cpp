@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "core/codes.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
+#include "cuda/normalize/clahe.hpp"
 #include "cuda/normalize/tone.hpp"
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/rules/weights.hpp"
@@ -120,6 +122,7 @@ struct StepsMemory {
     char *found = nullptr, *found_luma = nullptr;  ///< a result each
     rules::ClassCounts* sums = nullptr;
     char* pixels = nullptr;  ///< a mask, or a copy of floats
+    ClaheMemory clahe;
     std::size_t bytes;
 
     StepsMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
@@ -136,6 +139,10 @@ struct StepsMemory {
             place(found_luma, result);
             place(sums, sizeof(rules::ClassCounts));
             place(pixels, static_cast<std::size_t>(plan.classified_pixels) * pixel);
+        }
+        if (makes_tables && plan.depth == Depth::u8) {
+            place(clahe.counts, std::size_t{most_clahe_tiles} * 256 * sizeof *clahe.counts);
+            place(clahe.tables, std::size_t{most_clahe_tiles} * 256);
         }
         bytes = place.end;
     }
@@ -213,7 +220,7 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     if (floating)
         layout.details_offset = append(core::float_details_bytes(core::RankRequest::groups(request.percentiles)));
     layout.counts_offset = append(std::size_t(measured_channels(channels)) * values * sizeof(std::uint64_t));
-    if (normalization && !floating) {
+    if (normalization && !floating && traits_of(normalization->mode).kind != NormalizeKind::place) {
         const std::size_t alpha = channels == 4 && has_tone(depth, *normalization) ? 1 : 0,
                           tables = channels == 1 || KernelNormalization::is_joint(*normalization) ? 1 : 3;
         layout.tables_offset =
@@ -367,6 +374,11 @@ void Analyzer::load_kernels() {
         for (const Normalization& normalization : {curve, converted})
             enqueue_in_steps({}, nullptr, {}, &normalization, nullptr, nullptr);
     }
+    if (makes_copies(plan_) && plan_.depth == Depth::u8) {
+        Normalization clahe;
+        clahe.mode = NormalizeMode::clahe;
+        enqueue_in_steps({}, nullptr, {}, &clahe, nullptr, nullptr);
+    }
     if (plan_.classified_pixels > 0) {
         ImageView image;
         image.channels = plan_.channels;
@@ -382,6 +394,8 @@ void Analyzer::load_kernels() {
 
 void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                                 const Normalization* normalization, char* results, cudaStream_t stream) const {
+    if (normalization && traits_of(normalization->mode).kind == NormalizeKind::place)
+        return enqueue_clahe(image, output, request, *normalization, results, stream);
     if (rules::weighs(request)) return enqueue_weighted(image, output, request, normalization, results, stream);
     Launch launch = launch_;
     launch.stream = stream;
@@ -444,6 +458,39 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
         else
             launch_tone_f32<C>(copy, core::CurveParameters(*normalization), workspace_, launch);
     });
+}
+
+void Analyzer::enqueue_clahe(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                             const Normalization& normalization, char* results, cudaStream_t stream) const {
+    Launch launch = launch_;
+    launch.stream = stream;
+    ClaheCopy copy{};
+    copy.tiles_x = static_cast<int>(normalization.tiles_x);
+    copy.tiles_y = static_cast<int>(normalization.tiles_y);
+    if (!launch.only_loads) {
+        this->launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request,
+                     common(image, request, nullptr, results), stream);
+        copy.image = {image.data, image.width, image.height, image.row_bytes};
+        copy.output = {output->data, output->row_bytes};
+        const bool extended = image.width % copy.tiles_x != 0 || image.height % copy.tiles_y != 0;
+        const auto length = [&](std::int64_t side, int tiles) {
+            return (extended ? side + tiles - side % tiles : side) / tiles;
+        };
+        const DepthTraits& traits = traits_of(image.depth);
+        copy.bins =
+            normalization.clip_white
+                ? static_cast<int>(std::clamp(normalization.white.value_or(traits.highest), 0.0, traits.highest)) + 1
+                : static_cast<int>(traits.values);
+        const auto n = static_cast<double>(length(image.width, copy.tiles_x) * length(image.height, copy.tiles_y));
+        if (normalization.clip_limit > 0)
+            copy.most = static_cast<std::uint32_t>(
+                std::clamp(std::floor(normalization.clip_limit * n / copy.bins), 1.0, 2147483647.0));
+    }
+    copy.levels = core::levels_of(image.depth, normalization.fill);
+    copy.rgb = image.order == ChannelOrder::rgb;
+    copy.joint = normalization.joint;
+    copy.memory = StepsMemory(plan_, counting_bytes(plan_, launch_), workspace_).clahe;
+    launch_clahe(copy, plan_.channels, launch);
 }
 
 void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,

@@ -50,6 +50,9 @@ class Analyzer {
     /// also a copy if that or a mask excludes samples. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
+    /// Enqueues the analysis of a valid view whose samples are all valid, and its copy by clahe.
+    void enqueue_clahe(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                       const Normalization& normalization, char* results, cudaStream_t stream) const;
     /// Enqueues the same by a request that weighs samples.
     void enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
