@@ -5,6 +5,7 @@
 
 #include "core/analysis.hpp"
 #include "core/channels.hpp"
+#include "core/integers.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
 #include "cpu/radix_sort.hpp"
@@ -42,6 +43,36 @@ std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t en
     return filled;
 }
 
+/// Sums of the codes of brightness, of at most `part_pixels` of 16 bits at a time.
+class BrightnessSums {
+  public:
+    /// Adds codes in ascending order, at least one.
+    template <class Code>
+    void add(const Code* first, const Code* last) {
+        const auto lowest = static_cast<std::uint32_t>(*first), highest = static_cast<std::uint32_t>(last[-1]);
+        found_.minimum = any_ ? std::min(found_.minimum, lowest) : lowest;
+        found_.maximum = any_ ? std::max(found_.maximum, highest) : highest;
+        any_ = true;
+        std::uint64_t sum = 0, squares = 0;
+        for (; first != last; ++first) {
+            sum += *first;
+            squares += std::uint64_t{*first} * *first;
+        }
+        found_.sum += sum;
+        squares_ += squares;
+    }
+    Brightness found() const {
+        Brightness all = found_;
+        all.sum_squares = core::to_public(static_cast<core::i128>(squares_));
+        return all;
+    }
+
+  private:
+    Brightness found_;
+    core::u128 squares_ = 0;
+    bool any_ = false;
+};
+
 }  // namespace
 
 template <class Sample, class Source>
@@ -55,6 +86,8 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
     const std::int64_t part = std::min(part_pixels, image.pixels());
     if (codes.size() < static_cast<std::size_t>(part)) codes.resize(static_cast<std::size_t>(part));
     const core::CodeRange finite = core::finite_codes(image.depth);
+    const std::size_t luma = image.channels == 1 ? 0 : 3;
+    BrightnessSums sums;
     std::uint64_t counted = 0;
     for (std::int64_t begin = 0; begin < image.pixels(); begin += part) {
         const std::int64_t end = std::min(begin + part, image.pixels());
@@ -80,6 +113,7 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
                 channel.nan += static_cast<std::uint64_t>(first - sorted + (last - stop)) - minus - plus;
             }
             if (first == stop) continue;
+            if (brightness && &channel == &result.channels[luma]) sums.add(first, stop);
             channel.values.add(
                 core::sorted_run(image.depth, Code{0}, first, static_cast<std::size_t>(stop - first), nullptr));
             channel.values.settle();
@@ -88,8 +122,7 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
     }
     core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), counted);
     if (!brightness) return;
-    const std::size_t luma = image.channels == 1 ? 0 : 3;
-    result.brightness = core::brightness_of(result.channels[luma]);
+    result.brightness = sums.found();
     if (luma == 3 && !request.luma_histogram) result.channels.erase(result.channels.begin() + luma);
 }
 

@@ -98,13 +98,7 @@ class FrequencyRunReader {
             const std::uint64_t last = last_;
             std::uint64_t next_key = next_key_, key = key_, count = count_;
             while (at < stop) {
-                const auto first = std::to_integer<std::uint64_t>(*at++);
-                std::uint64_t step = first >> 1 & 63;
-                if (first >= 128) step |= number(at) << 6;
-                if (step > last || next_key > last - step) refuse(beyond_type);
-                key = next_key + step;
-                next_key = key + 1;
-                count = first & 1 ? number(at) + 2 : 1;
+                decode(at, next_key, last, key, count);
                 if (key >= end) break;
                 visit(key, count);
             }
@@ -117,10 +111,45 @@ class FrequencyRunReader {
         }
         return true;
     }
+    /// Value and its count.
+    struct Value {
+        std::uint64_t key, count;
+    };
+    /// Copies values from the present one on, at most so many, and moves behind them. Returns how many, and whether
+    /// there is a further value.
+    std::pair<std::size_t, bool> take(Value* to, std::size_t most) {
+        std::size_t taken = 0;
+        while (taken < most) {
+            to[taken++] = {key_, count_};
+            const std::byte* at = at_;  // beside what is written, which could be any member
+            const std::byte* const stop = end_ - std::min<std::ptrdiff_t>(longest_value, end_ - at_);
+            std::uint64_t next_key = next_key_;
+            while (at < stop && taken < most) {
+                Value value{};
+                decode(at, next_key, last_, value.key, value.count);
+                to[taken++] = value;
+            }
+            at_ = at;
+            next_key_ = next_key;
+            if (!next()) return {taken, false};
+        }
+        return {taken, true};
+    }
     std::uint64_t key() const { return key_; }
     std::uint64_t count() const { return count_; }
 
   private:
+    /// Decodes a value that is complete in the buffer.
+    static void decode(const std::byte*& at, std::uint64_t& next_key, std::uint64_t last, std::uint64_t& key,
+                       std::uint64_t& count) {
+        const auto first = std::to_integer<std::uint64_t>(*at++);
+        std::uint64_t step = first >> 1 & 63;
+        if (first >= 128) step |= number(at) << 6;
+        if (step > last || next_key > last - step) refuse(beyond_type);
+        key = next_key + step;
+        next_key = key + 1;
+        count = first & 1 ? number(at) + 2 : 1;
+    }
     /// Number that is complete in the buffer.
     static std::uint64_t number(const std::byte*& at) {
         auto byte = std::to_integer<std::uint64_t>(*at++);
@@ -279,22 +308,25 @@ std::uint64_t FrequencyRun::place() const {
 
 /// Counts of neighboring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
 /// for each key would take several times as long. Keys of 64 bits lie so far apart that a window would hold one: of
-/// these runs are a heap, and so is a single run.
+/// these runs are a heap, and so is a single run or none.
 struct FrequencyReader::Window {
     static constexpr std::uint32_t keys = 4096;
 
     std::vector<FrequencyRunReader> runs;  ///< each at its first value that is not taken in
-    bool heap = false;                     ///< `runs` are one, the least key first; there are no windows
+    bool heap;                             ///< `runs` are one, the least key first; there are no windows
     std::vector<std::uint64_t> counts;
     std::vector<std::uint64_t> there;  ///< a bit for each key with a count
     std::size_t word = keys / 64;      ///< in `there`: what comes next
     std::uint64_t base = 0;
+    /// Values of a single run, which are taken some at a time.
+    std::array<FrequencyRunReader::Value, 64> some;
+    std::size_t next = 0, taken = 0;
 
-    explicit Window(const std::vector<FrequencyRun>& all) {
+    explicit Window(const std::vector<FrequencyRun>& all) : heap(all.size() <= 1) {
         runs.reserve(all.size());
         for (const FrequencyRun& run : all) {
             if (run.depth() != all.front().depth()) refuse("runs of several depths");
-            heap = all.size() == 1 || sample_bytes(run.depth()) > 4;
+            heap = heap || sample_bytes(run.depth()) > 4;
             runs.emplace_back(run);
             if (!runs.back().next()) runs.pop_back();
         }
@@ -308,13 +340,19 @@ struct FrequencyReader::Window {
     static bool later(const FrequencyRunReader& a, const FrequencyRunReader& b) { return a.key() > b.key(); }
     /// Takes the smallest key off the heap, with its samples in all runs. Returns false if there is none.
     bool take_least(std::uint64_t& key, std::uint64_t& count) {
-        if (runs.empty()) return false;
-        key = runs.front().key();
-        if (runs.size() == 1) {
-            count = runs.front().count();
-            if (!runs.front().next()) runs.clear();
+        if (next == taken && runs.size() == 1) {
+            next = taken = 0;
+            const auto [count_of_some, more] = runs.front().take(some.data(), some.size());
+            taken = count_of_some;
+            if (!more) runs.clear();
+        }
+        if (next != taken) {
+            key = some[next].key;
+            count = some[next++].count;
             return true;
         }
+        if (runs.empty()) return false;
+        key = runs.front().key();
         count = 0;
         do {
             std::pop_heap(runs.begin(), runs.end(), later);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/codes.hpp"
@@ -31,6 +33,22 @@ struct Population {
     Window window{};  ///< samples outside of it are left out
 };
 
+/// Values of a table in ascending order, each with its count, if they are few: statistics walk over them several times,
+/// and decode them once. Else null.
+template <class Value, class ValueOf>
+std::optional<std::vector<std::pair<Value, std::uint64_t>>> few_values(const FrequencyTable& table,
+                                                                       const ValueOf& value_of) {
+    constexpr std::uint64_t most = 1 << 16;
+    std::uint64_t all = 0;
+    for (const FrequencyRun& run : table.runs()) all += run.values();
+    if (all > most) return std::nullopt;
+    std::vector<std::pair<Value, std::uint64_t>> few;
+    if (all == 0) return few;
+    few.reserve(all);
+    for (FrequencyReader reader(table.runs()); reader.next();) few.emplace_back(value_of(reader), reader.count());
+    return few;
+}
+
 /// Integers of 8 or 16 bits: `counts[i]` is that of the depth's lowest value + i, or the values that occur are in a
 /// table.
 struct CountedSamples : Population {
@@ -45,7 +63,10 @@ struct CountedSamples : Population {
         : Population(population),
           counts(counted),
           values(sorted),
-          lowest(static_cast<std::int64_t>(traits_of(depth).lowest)) {
+          lowest(static_cast<std::int64_t>(traits_of(depth).lowest)),
+          few_(few_values<std::int64_t>(sorted, [this](const FrequencyReader& reader) {
+              return lowest + static_cast<std::int64_t>(reader.key());
+          })) {
         n = 0;
         each([this](std::int64_t value, std::uint64_t count) {
             n += count;
@@ -57,15 +78,26 @@ struct CountedSamples : Population {
     /// Place among the values that occur, ascending, whatever the window is.
     class Cursor {
       public:
-        explicit Cursor(const CountedSamples& samples) : samples_(samples), reader_(samples.values.runs()) {}
+        explicit Cursor(const CountedSamples& samples) : samples_(samples) {
+            if (!samples.few_) reader_.emplace(samples.values.runs());
+        }
         /// Moves to the first value, or to the next. Returns false if there is none.
         bool next() {
             const std::vector<std::uint64_t>& all = samples_.counts;
             while (next_ < all.size() && all[next_] == 0) ++next_;
-            const bool counted = next_ < all.size();
-            if (!counted && !reader_.next()) return false;
-            count_ = counted ? all[next_] : reader_.count();
-            value_ = samples_.lowest + static_cast<std::int64_t>(counted ? next_++ : reader_.key());
+            if (next_ < all.size()) {
+                count_ = all[next_];
+                value_ = samples_.lowest + static_cast<std::int64_t>(next_++);
+                return true;
+            }
+            if (samples_.few_) {
+                if (next_few_ == samples_.few_->size()) return false;
+                std::tie(value_, count_) = (*samples_.few_)[next_few_++];
+                return true;
+            }
+            if (!reader_->next()) return false;
+            count_ = reader_->count();
+            value_ = samples_.lowest + static_cast<std::int64_t>(reader_->key());
             return true;
         }
         std::int64_t value() const { return value_; }
@@ -73,8 +105,8 @@ struct CountedSamples : Population {
 
       private:
         const CountedSamples& samples_;
-        FrequencyReader reader_;
-        std::size_t next_ = 0;
+        std::optional<FrequencyReader> reader_;
+        std::size_t next_ = 0, next_few_ = 0;
         std::int64_t value_ = 0;
         std::uint64_t count_ = 0;
     };
@@ -85,6 +117,9 @@ struct CountedSamples : Population {
         for (Cursor at(*this); at.next();)
             if (window.has(static_cast<double>(at.value()))) visit(at.value(), at.count());
     }
+
+  private:
+    std::optional<std::vector<std::pair<std::int64_t, std::uint64_t>>> few_;  ///< of the table
 };
 
 /// Samples of any other depth, as doubles, which hold all values exactly: f16 from one count per code, others from the
@@ -105,25 +140,35 @@ class RealSamples : public Population {
     /// Place among the values that occur, ascending, whatever the window is.
     class Cursor {
       public:
-        explicit Cursor(const RealSamples& samples) : counts_(samples.counts_) {
-            if (samples.values_) reader_.emplace(samples.values_->runs());
+        explicit Cursor(const RealSamples& samples) : samples_(samples), counts_(samples.counts_) {
+            if (!samples.few_) reader_.emplace(samples.values_->runs());
         }
         /// Moves to the first value, or to the next. Returns false if there is none.
         bool next() {
             while (counts_ && next_ < counts_->size() && (*counts_)[next_] == 0) ++next_;
-            const bool counted = counts_ && next_ < counts_->size();
-            if (!counted && !(reader_ && reader_->next())) return false;
-            count_ = counted ? (*counts_)[next_] : reader_->count();
-            value_ = counted ? value_of(sample_at<Half>(static_cast<std::uint16_t>(next_++))) : reader_->value();
+            if (counts_ && next_ < counts_->size()) {
+                count_ = (*counts_)[next_];
+                value_ = value_of(sample_at<Half>(static_cast<std::uint16_t>(next_++)));
+                return true;
+            }
+            if (samples_.few_) {
+                if (next_few_ == samples_.few_->size()) return false;
+                std::tie(value_, count_) = (*samples_.few_)[next_few_++];
+                return true;
+            }
+            if (!reader_->next()) return false;
+            count_ = reader_->count();
+            value_ = reader_->value();
             return true;
         }
         double value() const { return value_; }
         std::uint64_t count() const { return count_; }
 
       private:
+        const RealSamples& samples_;
         const std::vector<std::uint64_t>* counts_;
         std::optional<FrequencyReader> reader_;
-        std::size_t next_ = 0;
+        std::size_t next_ = 0, next_few_ = 0;
         double value_ = 0;
         std::uint64_t count_ = 0;
     };
@@ -138,6 +183,9 @@ class RealSamples : public Population {
   private:
     RealSamples(const std::vector<std::uint64_t>* counts, const FrequencyTable* values, const Population& population)
         : Population(population), counts_(counts), values_(values) {
+        using Few = std::vector<std::pair<double, std::uint64_t>>;
+        few_ = values ? few_values<double>(*values, [](const FrequencyReader& reader) { return reader.value(); })
+                      : std::optional(Few());
         n = 0;
         each([this](double value, std::uint64_t count) {
             if (n == 0) lowest = value;
@@ -149,6 +197,7 @@ class RealSamples : public Population {
 
     const std::vector<std::uint64_t>* counts_;
     const FrequencyTable* values_;
+    std::optional<std::vector<std::pair<double, std::uint64_t>>> few_;  ///< of the table
 };
 
 }  // namespace gpuhist::core

@@ -28,9 +28,10 @@ class Moments {
   public:
     explicit Moments(const CountedSamples& samples);
     void accumulate(std::int64_t value, std::uint64_t count) {
-        const i128 d = value - pivot_;
-        cubes_ += d * d * d * static_cast<i128>(count);
-        fourths_ += d * d * d * d * static_cast<i128>(count);
+        const std::int64_t d = value - pivot_;  // less than 2^16 from 0, so that the fourth power fits
+        const auto square = static_cast<std::uint64_t>(d * d);
+        cubes_ += static_cast<i128>(static_cast<std::int64_t>(square) * d) * static_cast<std::int64_t>(count);
+        fourths_ += static_cast<i128>(static_cast<u128>(square * square) * count);
     }
     void finish(Statistics& row) const;
 

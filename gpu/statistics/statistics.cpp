@@ -205,9 +205,15 @@ void add_from_values(Statistics& row, const FrequencyTable& values, bool weighte
 /// Sum as a double, rounded once, from its words.
 double rounded(const Int128* sum, int words) {
     if (words == 1) return to_double(*sum);
-    core::Wide<core::ExactSum::words + 1> wide;
-    for (int i = 0; i < words; ++i) wide += core::Wide<core::ExactSum::words + 1>(core::from_public(sum[i])) << 64 * i;
-    return to_double(wide, core::ExactSum::unit_exponent);
+    using Sum = core::Wide<core::ExactSum::words + 1>;
+    Sum::Words digits;
+    core::i128 carry = 0;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i < static_cast<std::size_t>(words)) carry += core::from_public(sum[i]);
+        digits[i] = static_cast<std::uint64_t>(carry);
+        carry >>= 64;
+    }
+    return to_double(Sum(digits), core::ExactSum::unit_exponent);
 }
 
 /// Numbers of the centroid sums, which images lack. The unit of the samples does not show in them.
