@@ -43,6 +43,7 @@ class Measurer::Regions {
     bool add_rows(const Formatted& rows);
     void add_labels(std::vector<Region>& regions, const std::string& of);
     std::vector<Rectangle> rectangles() const;
+    std::uint64_t bytes_of_copies() const;
     void measure(const Rectangle* first, std::size_t count);
     void pool(const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values);
 
@@ -140,6 +141,17 @@ void Measurer::Regions::add_labels(std::vector<Region>& regions, const std::stri
         for (Region& region : regions) pool(name_of(region), region.analysis, std::move(region.values));
 }
 
+/// Memory for copies of the pixels of labels, with their coordinates. Copies that stay in a cache are read faster, but
+/// for each group of labels that are copied together, all pixels may be searched: at most about 16 times.
+std::uint64_t Measurer::Regions::bytes_of_copies() const {
+    constexpr std::uint64_t in_cache = 1 << 24, searches = 16;
+    const ImageView& view = image_.view;
+    const std::uint64_t pixel_bytes = sample_bytes(view.depth) * static_cast<std::uint64_t>(view.channels),
+                        all = static_cast<std::uint64_t>(view.pixels()) * (pixel_bytes + 2 * sizeof(std::uint32_t) + 1);
+    return std::min(
+        all, std::clamp<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20, std::max(in_cache, all / searches)));
+}
+
 void Measurer::Regions::measure_labels(const Measurer::Labels& labels) {
     clock_.enter(Stage::decode);
     const std::uint64_t held = share_.bytes();
@@ -157,9 +169,8 @@ void Measurer::Regions::measure_labels(const Measurer::Labels& labels) {
     regions.label_zero = options_.label_zero;
     regions.threads = measurer_.threads_of_image();
     if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
-    regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
-    const auto pixels = static_cast<std::uint64_t>(image_.view.packed_row_bytes() * image_.view.height);
-    share_.require(share_.bytes() + std::min(regions.memory, pixels));
+    regions.memory = bytes_of_copies();
+    share_.require(share_.bytes() + regions.memory);
     analyze_regions(
         image_.view, io::view(companion), image_.request,
         [&](std::vector<Region>& found) { add_labels(found, labels.name); }, regions);
@@ -264,13 +275,11 @@ void Measurer::Regions::measure_outlines() {
     };
     outlines.erase(std::remove_if(outlines.begin(), outlines.end(), elsewhere), outlines.end());
     const std::uint64_t held = share_.bytes();
-    const auto pixels = static_cast<std::uint64_t>(view.packed_row_bytes() * view.height);
     RegionOptions regions;
     regions.threads = measurer_.threads_of_image();
     if (pooled_ || options_.robust) regions.count_values = image_.file.samples;
-    regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
-    share_.require(held + static_cast<std::uint64_t>(view.pixels()) * sizeof(std::uint32_t) +
-                   std::min(regions.memory, pixels));
+    regions.memory = bytes_of_copies();
+    share_.require(held + static_cast<std::uint64_t>(view.pixels()) * sizeof(std::uint32_t) + regions.memory);
     std::vector<Region> found(outlines.size());
     std::vector<std::uint32_t> waiting(outlines.size());
     for (std::uint32_t i = 0; i < waiting.size(); ++i) waiting[i] = i;

@@ -89,10 +89,10 @@ void LabelIndex::find_places() {
                      if (label == 0 && !label_zero_) return;
                      Place& place = place_of(static_cast<std::uint64_t>(label));
                      place.area += static_cast<std::uint64_t>(pixels);
-                     place.left = std::min(place.left, x);
-                     place.right = std::max(place.right, x + pixels - 1);
-                     place.top = std::min(place.top, y);
-                     place.bottom = y;
+                     place.left = std::min(place.left, static_cast<std::uint32_t>(x));
+                     place.right = std::max(place.right, static_cast<std::uint32_t>(x + pixels - 1));
+                     place.top = std::min(place.top, static_cast<std::uint32_t>(y));
+                     place.bottom = static_cast<std::uint32_t>(y);
                      const auto first = static_cast<core::u128>(x), run = static_cast<core::u128>(pixels);
                      place.sum_x += first * run + run * (run - 1) / 2;
                      place.sum_y += static_cast<core::u128>(y) * run;
@@ -121,8 +121,8 @@ void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* p
     std::int64_t top = image.height, bottom = -1;
     for (std::size_t i = group.first; i < group.last; ++i) {
         next[i - group.first] = places_[i].begin;
-        top = std::min(top, places_[i].top);
-        bottom = std::max(bottom, places_[i].bottom);
+        top = std::min(top, std::int64_t{places_[i].top});
+        bottom = std::max(bottom, std::int64_t{places_[i].bottom});
     }
     for (std::int64_t y = top; y <= bottom; ++y) {
         const auto* const row = static_cast<const std::byte*>(image.data) + y * image.row_bytes;

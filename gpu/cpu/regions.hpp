@@ -12,12 +12,12 @@
 
 namespace gpuhist::cpu {
 
-/// Pixels of one label.
+/// Pixels of one label, at least one.
 struct Place {
-    std::uint64_t label = 0, area = 0;
-    std::int64_t left = std::numeric_limits<std::int64_t>::max(), top = left, right = -1, bottom = -1;
-    std::uint64_t begin = 0;  ///< of its pixels among those of its group
     core::u128 sum_x = 0, sum_y = 0;
+    std::uint64_t label = 0, area = 0;
+    std::uint64_t begin = 0;  ///< of its pixels among those of its group
+    std::uint32_t left = std::numeric_limits<std::uint32_t>::max(), top = left, right = 0, bottom = 0;
 };
 
 /// Group of labels whose pixels are copied at once, label after label.

@@ -72,8 +72,8 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
             region.label = place.label;
             region.x = place.left;
             region.y = place.top;
-            region.width = place.right - place.left + 1;
-            region.height = place.bottom - place.top + 1;
+            region.width = std::int64_t{place.right} - place.left + 1;
+            region.height = std::int64_t{place.bottom} - place.top + 1;
             region.area = place.area;
             region.centroid_x = core::ratio(place.sum_x, place.area);
             region.centroid_y = core::ratio(place.sum_y, place.area);
