@@ -117,6 +117,7 @@ void RankFinder::make_room(Kept& kept, int slot) {
 }
 
 void RankFinder::Counts::gather() {
+    all.resize(core::digit_values);
     for (std::size_t low = 0; low < core::digit_values; ++low) all[low] += recent[low];
     std::fill(recent.begin(), recent.end(), 0u);
     recently = 0;
@@ -128,7 +129,7 @@ void RankFinder::count(Kept& kept, int slot) {
     if (!std::exchange(counts.begun, true)) {
         counts.recently = 0;
         counts.recent.assign(core::digit_values, 0);
-        counts.all.assign(core::digit_values, 0);
+        counts.all.clear();
     }
     if (counts.recently > most_recent) counts.gather();
     std::uint32_t* const recent = counts.recent.data();
@@ -140,17 +141,23 @@ void RankFinder::count(Kept& kept, int slot) {
 
 /// Ranks of a slot whose samples were counted, all but the usual ones.
 void RankFinder::find_by_counts(int slot, std::vector<OrderStatistic>& result) {
-    counts_[slot].gather();
-    std::uint64_t* const counts = counts_[slot].all.data();
-    counts[usual_of(slot)] =
-        high_counts_[plan_.high[slot]] - std::accumulate(counts, counts + core::digit_values, std::uint64_t{0});
-    std::uint64_t before = 0;
-    std::uint32_t low = 0;
-    for (int i = 0; i < plan_.ranks; ++i) {
-        if (plan_.slot[i] != slot) continue;
-        while (before + counts[low] <= plan_.within[i]) before += counts[low++];
-        result.push_back({plan_.rank[i], core::key_float(core::key_of_digits(plan_.high[slot], low))});
-    }
+    Counts& found = counts_[slot];
+    if (!found.all.empty()) found.gather();
+    const auto find = [&](const auto& counts) {
+        const std::uint64_t usual =
+            high_counts_[plan_.high[slot]] - std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+        std::uint64_t before = 0;
+        std::uint32_t low = 0;
+        for (int i = 0; i < plan_.ranks; ++i) {
+            if (plan_.slot[i] != slot) continue;
+            for (std::uint64_t here;; before += here, ++low) {
+                here = low == usual_of(slot) ? usual : counts[low];
+                if (before + here > plan_.within[i]) break;
+            }
+            result.push_back({plan_.rank[i], core::key_float(core::key_of_digits(plan_.high[slot], low))});
+        }
+    };
+    found.all.empty() ? find(found.recent) : find(found.all);
 }
 
 /// Ranks of a slot whose samples, all but the usual ones, were gathered.

@@ -72,7 +72,8 @@ class RankFinder {
     std::vector<std::uint8_t> slot_of_ = std::vector<std::uint8_t>(core::digit_values, no_slot);  ///< by high digit
     std::int64_t votes_[core::max_ranks];
     /// Counts by low digit, for a slot with many samples, which are counted instead of sorted. They have 32 bits, so
-    /// that more of the table is in the cache, and are added to `all` before they can overflow.
+    /// that more of the table is in the cache, and are added to `all`, which is empty until then, before they can
+    /// overflow.
     struct Counts {
         std::mutex counting;
         bool begun = false;
