@@ -12,6 +12,7 @@
 
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
+#include "decode/late.hpp"
 #include "decode/quiet.hpp"
 
 namespace gpuhist::io {
@@ -31,10 +32,24 @@ bool matches(const Bytes& file) {
 
 #ifdef GPUHIST_AVIF
 
+#ifdef GPUHIST_AVIF_LATE
+// In place of the library's own: see decode/late.hpp.
+constinit const LateFunction<decltype(::avifDecoderCreate)> avifDecoderCreate(GPUHIST_AVIF_LATE, "avifDecoderCreate");
+constinit const LateFunction<decltype(::avifDecoderSetIOMemory)> avifDecoderSetIOMemory(GPUHIST_AVIF_LATE,
+                                                                                        "avifDecoderSetIOMemory");
+constinit const LateFunction<decltype(::avifDecoderParse)> avifDecoderParse(GPUHIST_AVIF_LATE, "avifDecoderParse");
+constinit const LateFunction<decltype(::avifDecoderNextImage)> avifDecoderNextImage(GPUHIST_AVIF_LATE,
+                                                                                    "avifDecoderNextImage");
+constinit const LateFunction<decltype(::avifDecoderDestroy)> avifDecoderDestroy(GPUHIST_AVIF_LATE,
+                                                                                "avifDecoderDestroy");
+constinit const LateFunction<decltype(::avifResultToString)> avifResultToString(GPUHIST_AVIF_LATE,
+                                                                                "avifResultToString");
+#endif
+
 /// Decoder of a file whose header is read. It has no threads of its own, whose messages would pass.
 class Decoder {
   public:
-    explicit Decoder(const Bytes& file) : decoder_(avifDecoderCreate()) {
+    explicit Decoder(const Bytes& file) : decoder_(is_there(avifDecoderCreate) ? avifDecoderCreate() : nullptr) {
         const Quiet quiet;
         if (!decoder_) {
             result_ = AVIF_RESULT_OUT_OF_MEMORY;
@@ -131,6 +146,10 @@ std::string unsupported(const avifImage& image) {
 }
 
 void inspect(const Bytes& file, Probe& probe) {
+    if (!is_there(avifDecoderCreate)) {
+        probe.unsupported = not_built(avif_format);
+        return;
+    }
     const Decoder decoder(file.part(0, file.size()));
     if (!decoder.ok()) {
         (decoder.truncated() ? probe.truncated : probe.damaged) = "the AVIF's header (" + decoder.words() + ")";

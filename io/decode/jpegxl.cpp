@@ -11,6 +11,7 @@
 
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
+#include "decode/late.hpp"
 #include "decode/quiet.hpp"
 
 namespace gpuhist::io {
@@ -25,10 +26,31 @@ bool matches(const Bytes& file) {
 
 #ifdef GPUHIST_JPEGXL
 
+#ifdef GPUHIST_JPEGXL_LATE
+// In place of the library's own: see decode/late.hpp.
+constinit const LateFunction<decltype(::JxlDecoderCreate)> JxlDecoderCreate(GPUHIST_JPEGXL_LATE, "JxlDecoderCreate");
+constinit const LateFunction<decltype(::JxlDecoderSubscribeEvents)> JxlDecoderSubscribeEvents(
+    GPUHIST_JPEGXL_LATE, "JxlDecoderSubscribeEvents");
+constinit const LateFunction<decltype(::JxlDecoderSetInput)> JxlDecoderSetInput(GPUHIST_JPEGXL_LATE,
+                                                                                "JxlDecoderSetInput");
+constinit const LateFunction<decltype(::JxlDecoderCloseInput)> JxlDecoderCloseInput(GPUHIST_JPEGXL_LATE,
+                                                                                    "JxlDecoderCloseInput");
+constinit const LateFunction<decltype(::JxlDecoderProcessInput)> JxlDecoderProcessInput(GPUHIST_JPEGXL_LATE,
+                                                                                        "JxlDecoderProcessInput");
+constinit const LateFunction<decltype(::JxlDecoderGetBasicInfo)> JxlDecoderGetBasicInfo(GPUHIST_JPEGXL_LATE,
+                                                                                        "JxlDecoderGetBasicInfo");
+constinit const LateFunction<decltype(::JxlDecoderImageOutBufferSize)> JxlDecoderImageOutBufferSize(
+    GPUHIST_JPEGXL_LATE, "JxlDecoderImageOutBufferSize");
+constinit const LateFunction<decltype(::JxlDecoderSetImageOutBuffer)> JxlDecoderSetImageOutBuffer(
+    GPUHIST_JPEGXL_LATE, "JxlDecoderSetImageOutBuffer");
+constinit const LateFunction<decltype(::JxlDecoderDestroy)> JxlDecoderDestroy(GPUHIST_JPEGXL_LATE, "JxlDecoderDestroy");
+#endif
+
 /// Decoder on its way through a file.
 class Decoder {
   public:
-    Decoder(const Bytes& file, int events) : decoder_(JxlDecoderCreate(nullptr)) {
+    Decoder(const Bytes& file, int events)
+        : decoder_(is_there(JxlDecoderCreate) ? JxlDecoderCreate(nullptr) : nullptr) {
         if (!decoder_) return;
         JxlDecoderSubscribeEvents(decoder_.get(), events);
         JxlDecoderSetInput(decoder_.get(), file.at(0), file.size());
@@ -70,6 +92,10 @@ std::string unsupported(const JxlBasicInfo& info) {
 }
 
 void inspect(const Bytes& file, Probe& probe) {
+    if (!is_there(JxlDecoderCreate)) {
+        probe.unsupported = not_built(jpegxl_format);
+        return;
+    }
     Decoder decoder(file.part(0, file.size()), JXL_DEC_BASIC_INFO);
     const JxlDecoderStatus status = decoder.process();
     if (status != JXL_DEC_BASIC_INFO) {

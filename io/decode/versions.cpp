@@ -22,11 +22,22 @@
 #include <jpeglib.h>
 #include <cstdio>  // before jpeglib.h, which wants FILE
 
+#include "decode/late.hpp"
+
+#include <algorithm>
+
 #define GPUHIST_TEXT_OF(x) #x
 #define GPUHIST_TEXT(x) GPUHIST_TEXT_OF(x)
 
 namespace gpuhist::io {
 namespace {
+
+#ifdef GPUHIST_AVIF_LATE
+constinit const LateFunction<decltype(::avifVersion)> avifVersion(GPUHIST_AVIF_LATE, "avifVersion");
+#endif
+#ifdef GPUHIST_JPEGXL_LATE
+constinit const LateFunction<decltype(::JxlDecoderVersion)> JxlDecoderVersion(GPUHIST_JPEGXL_LATE, "JxlDecoderVersion");
+#endif
 
 /// "LIBTIFF, Version 4.5.0\nCopyright …"
 std::string tiff_version() {
@@ -42,6 +53,7 @@ std::string webp_version() {
 
 #ifdef GPUHIST_JPEGXL
 std::string jxl_version() {
+    if (!is_there(JxlDecoderVersion)) return {};
     const std::uint32_t number = JxlDecoderVersion();  // MAJOR 1000000 + MINOR 1000 + PATCH
     return std::to_string(number / 1000000) + "." + std::to_string(number / 1000 % 1000) + "." +
            std::to_string(number % 1000);
@@ -51,7 +63,7 @@ std::string jxl_version() {
 }  // namespace
 
 std::vector<LibraryVersion> library_versions() {
-    return {
+    std::vector<LibraryVersion> all{
 #ifdef LIBJPEG_TURBO_VERSION
         {"libjpeg-turbo", GPUHIST_TEXT(LIBJPEG_TURBO_VERSION)},
 #else
@@ -62,7 +74,7 @@ std::vector<LibraryVersion> library_versions() {
         {"libwebp", webp_version()},
         {"OpenJPEG", opj_version()},
 #ifdef GPUHIST_AVIF
-        {"libavif", avifVersion()},
+        {"libavif", is_there(avifVersion) ? avifVersion() : ""},
 #endif
 #ifdef GPUHIST_JPEGXL
         {"libjxl", jxl_version()},
@@ -75,6 +87,9 @@ std::vector<LibraryVersion> library_versions() {
         {"libdeflate", LIBDEFLATE_VERSION_STRING},
         {"zstd", ZSTD_versionString()},
         {"liblzma", lzma_version_string()}};
+    const auto missing = [](const LibraryVersion& one) { return one.version.empty(); };
+    all.erase(std::remove_if(all.begin(), all.end(), missing), all.end());
+    return all;
 }
 
 }  // namespace gpuhist::io
