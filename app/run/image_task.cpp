@@ -61,6 +61,7 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
       times_(times),
       single_(single),
       threads_of_image_(single ? threads : 1) {
+    take_memory_from(std::make_unique<PinnedPool>(0, -1));
     for (const LabelMap& map : parse_label_maps(options.labels)) labels_.emplace_back(map);
 }
 
@@ -76,14 +77,19 @@ Stamp Measurer::stamp_of(const Input& input) const {
 }
 
 void Measurer::reuse_memory(std::size_t bytes) {
-    pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
-    allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
+    take_memory_from(std::make_unique<PinnedPool>(bytes, -1));
+    reuses_memory_ = true;
     file_memory_.keep(bytes / 4);
+}
+
+void Measurer::take_memory_from(std::unique_ptr<PinnedPool> pool) {
+    pixel_memory_ = std::move(pool);
+    allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
 void Measurer::measure(Batch& batch) {
     ++in_flight_;
-    if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.gpus_used().front());
+    if (reuses_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.gpus_used().front());
     StageTimes times;
     {
         StageClock clock(times, Stage::read);
@@ -128,7 +134,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     };
     InStrips in_strips(*this, image, share, clock);
     io::Strips strips;
-    strips.whole_bytes = [&](Depth depth) { return whole_bytes(depth); };
+    strips.whole_bytes = [&](const io::StripFacts& facts) { return whole_bytes(facts); };
     strips.strip_bytes = strip_bytes();
     strips.max_pixels = options_.max_pixels_in_strips;
     strips.refusal = [&](const io::StripFacts& facts) { return no_strips(facts, normalized); };
@@ -202,10 +208,12 @@ bool Measurer::needs_pixels(const Image& image) const {
            !options_.measures.of_pixels().empty() || !options_.measures.of_pixels(true).empty();
 }
 
-/// Bytes of pixels up to which an image is in memory whole: more where it would be decoded several times.
-std::uint64_t Measurer::whole_bytes(Depth depth) const {
+/// Bytes of pixels up to which an image is in memory whole: more where it would be decoded several times. A single
+/// image whose f32 samples are not compressed is read several times instead: new memory for it would take longer.
+std::uint64_t Measurer::whole_bytes(const io::StripFacts& facts) const {
     const std::uint64_t most = budget_.limit() / 2;
-    return traits_of(depth).counting == Counting::bins ? most : std::min<std::uint64_t>(most, 1 << 28);
+    if (traits_of(facts.depth).counting != Counting::bins) return std::min<std::uint64_t>(most, 1 << 28);
+    return facts.stored && single_ && !engines_.may_use_gpu() ? std::min<std::uint64_t>(most, 1 << 25) : most;
 }
 
 /// Reason why an image is not measured in strips, or nothing.

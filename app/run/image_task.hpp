@@ -105,16 +105,22 @@ class Measurer {
     /// Options for reading an image, its mask or its label images.
     io::DecodeOptions decoding() const {
         io::DecodeOptions options = options_.decode;
+        // A GPU does not read masks and label images from memory that is pinned.
+        if (!engines_.on_gpu()) options.allocator = allocator_.get();
         options.threads_now = [this] { return threads_of_image(); };
         return options;
     }
+    void take_memory_from(std::unique_ptr<PinnedPool> pool);
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
     void decode_left(Image& image, std::uint64_t held, MemoryBudget::Share& share) const;
     /// Returns whether the pixels of an image are needed on the host, for more than an analysis.
     bool needs_pixels(const Image& image) const;
-    std::uint64_t whole_bytes(Depth depth) const;
-    /// Bytes of a strip, about.
-    std::uint64_t strip_bytes() const { return std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24); }
+    std::uint64_t whole_bytes(const io::StripFacts& facts) const;
+    /// Bytes of a strip, about: of a single image no more than its threads need, so that less of it leaves the cache.
+    std::uint64_t strip_bytes() const {
+        const std::uint64_t most = 1 << 24, needed = static_cast<std::uint64_t>(threads_of_image()) << 22;
+        return std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, single_ ? std::min(most, needed) : most);
+    }
     std::string no_strips(const io::StripFacts& facts, bool copied) const;
     void name(Image& image, const io::Image& file) const;
     bool needs_values(const Image& image) const;
@@ -172,8 +178,9 @@ class Measurer {
     Detail detail_ = Detail::full;
     std::shared_ptr<io::FrequencyFile> values_;
     std::optional<std::vector<LutSet>> luts_;
-    std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
+    std::unique_ptr<PinnedPool> pixel_memory_;
     std::unique_ptr<io::PinnedAllocator> allocator_;
+    bool reuses_memory_ = false;     ///< in a run over many images
     FileMemory file_memory_;         ///< of JPEGs for a GPU
     std::atomic<int> in_flight_{0};  ///< batches being measured
 };

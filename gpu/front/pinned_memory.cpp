@@ -22,6 +22,10 @@ constexpr std::size_t alignment = 64;
 /// system.
 constexpr std::size_t mapped_bytes = std::size_t{1} << 17;
 
+/// Size in bytes from which the kernel is asked for huge pages: new pages of 4 KiB take longer to come than many an
+/// image takes to be measured.
+constexpr std::size_t huge_bytes = std::size_t{1} << 22;
+
 /// Sizes are in steps of an eighth, so that images of nearly one size share memory.
 std::size_t rounded(std::size_t bytes) {
     std::size_t step = 4096;
@@ -114,6 +118,7 @@ class PinnedPool::Implementation {
         if (bytes >= mapped_bytes) {
             void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (memory == MAP_FAILED) throw std::bad_alloc();
+            if (bytes >= huge_bytes) madvise(memory, bytes, MADV_HUGEPAGE);  // else it comes in small ones
             return {memory, bytes, Kind::mapped, gpu_};
         }
         void* memory = std::aligned_alloc(alignment, bytes);

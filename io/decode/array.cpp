@@ -38,6 +38,7 @@ void describe(const Bytes& file, const Layout& layout, Probe& probe) {
     probe.pixel_bytes = saturating_product(layout.channels, sample_bytes(layout.depth));
     if (!layout.by_columns) {
         probe.strip_rows = 1;
+        probe.stored = true;
         probe.held_bytes = std::max(layout.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
     } else {
         probe.held_bytes = file.size();

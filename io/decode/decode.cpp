@@ -46,16 +46,20 @@ Probe probe_known(const Bytes& bytes, const std::string& name, const DecodeOptio
     return found;
 }
 
+StripFacts facts_of(const Probe& found) {
+    return {found.depth, found.turned, found.bands, found.stored};
+}
+
 /// Reason why an image is not taken in strips, or nothing.
 std::string refusal(const Probe& found, const DecodeOptions& options) {
-    return options.strips->refusal({found.depth, found.turned, found.bands});
+    return options.strips->refusal(facts_of(found));
 }
 
 /// Number of rows that are delivered at once, with about the requested number of bytes. 0: the image comes whole.
 std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
     if (!options.strips || found.strip_rows == 0 || !refusal(found, options).empty()) return 0;
     const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
-    const std::uint64_t whole = options.strips->whole_bytes ? options.strips->whole_bytes(found.depth) : 0;
+    const std::uint64_t whole = options.strips->whole_bytes ? options.strips->whole_bytes(facts_of(found)) : 0;
     if (saturating_product(row_bytes, found.height) <= whole || row_bytes == 0) return 0;
     const std::uint64_t most = std::max<std::uint64_t>(1, options.strips->strip_bytes / row_bytes);
     const std::uint64_t rows = std::max<std::uint64_t>(1, most / found.strip_rows) * found.strip_rows;

@@ -469,6 +469,7 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.depth = scaling_of(header).depth;
     probe.pixel_bytes = sample_bytes(probe.depth);
     probe.strip_rows = 1;
+    probe.stored = !header.compressed;
     probe.held_bytes = std::max(header.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
 }
 

@@ -165,6 +165,7 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
     probe.pixel_bytes = header.pixel_bytes();
     if (!header.text) {
         probe.strip_rows = 1;
+        probe.stored = true;
         probe.bands = header.samples == Samples::bands || header.samples == Samples::color_bands;
         probe.held_bytes = std::max(header.row_bytes(), ReadAhead::bytes) + FileWindow::kept;
     }

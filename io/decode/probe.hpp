@@ -28,6 +28,7 @@ struct Probe {
     std::uint64_t pixel_bytes = 0;        ///< the most that a decoded pixel takes
     Depth depth = Depth::u8;              ///< of the samples, where `strip_rows` is not 0
     bool turned = false, bands = false;   ///< as StripFacts has them, where `strip_rows` is not 0
+    bool stored = false;                  ///< likewise
     std::uint64_t strip_rows = 0;         ///< rows that are decoded at once at least; 0: all, since there are no strips
     PagePlace page{};                     ///< of a TIFF
     std::uint64_t pages = 1;              ///< of a TIFF whose first page is looked for

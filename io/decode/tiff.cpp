@@ -47,6 +47,7 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.pixel_bytes = layout.pixel_bytes();
     probe.depth = layout.depth;
     probe.strip_rows = layout.strip_rows();
+    probe.stored = layout.compression == tiff_compression::none;
     probe.turned = layout.orientation >= 2 && layout.orientation <= 8;
     probe.bands =
         layout.finish == Finish::none && (layout.meaning == Samples::bands || layout.meaning == Samples::color_bands);

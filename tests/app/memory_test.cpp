@@ -167,6 +167,7 @@ TEST_F(Directory, FloatsLargerThanTheMemoryAreMeasuredAndDrawnAsOthers) {
         image.at<float>(7, 7) = std::nanf("");
         image.at<float>(8, 8) = 1e9F;  // for which a picture of equal bins would show nothing
         save("x.tif", image);
+        save("x.exr", image);  // compressed, and whole
     }
     const auto measure = [&](const std::vector<std::string>& options) {
         std::vector<std::string> words{"x.tif", "--engine", "cpu", "--threads", "2", "--write", "stats,histogram,plot",
@@ -180,10 +181,15 @@ TEST_F(Directory, FloatsLargerThanTheMemoryAreMeasuredAndDrawnAsOthers) {
             texts += read_text(at(std::string("out/") + file));
         return std::pair(texts, outcome.most_memory);
     };
-    const auto [whole, most] = measure({});
+    const auto [alone, little] = measure({});
     const auto [strips, less] = measure({"--memory", "16M"});
+    fs::rename(at("x.exr"), at("x.tif"));
+    const auto [whole, most] = measure({});
+    EXPECT_EQ(alone, whole);
     EXPECT_EQ(strips, whole);
-    std::printf("36 MB of floats: %.1f MB, in strips %.1f MB\n", most * 1e-6, less * 1e-6);
+    std::printf("36 MB of floats: %.1f MB, a single file that is not compressed %.1f MB, in less memory %.1f MB\n",
+                most * 1e-6, little * 1e-6, less * 1e-6);
+    EXPECT_LT(little, most - (20 << 20));
     EXPECT_LT(less, most - (20 << 20));
 }
 

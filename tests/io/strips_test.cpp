@@ -443,6 +443,29 @@ TEST_F(StripsOf, LimitsOfPixelsAreTheirOwn) {
     EXPECT_EQ(failure(write(samples(67, 41, 1), spec), ""), claim + "its rows are not decoded one by one" + end);
 }
 
+TEST_F(StripsOf, TheReceiverKnowsWhetherSamplesAreCompressed) {
+    const auto stored = [](const Bytes& file, const std::string& name) {
+        Strips strips;
+        bool found = false;
+        strips.refusal = [](const StripFacts&) { return std::string(); };
+        strips.whole_bytes = [&](const StripFacts& facts) {
+            found = facts.stored;
+            return std::uint64_t{1} << 30;
+        };
+        DecodeOptions options;
+        options.strips = &strips;
+        decode_image(file, name, options);
+        return found;
+    };
+    Spec spec;
+    spec.compression = COMPRESSION_LZW;
+    spec.rows = 8;
+    EXPECT_TRUE(stored(write(samples(67, 41, 1)), "x.tif"));
+    EXPECT_FALSE(stored(write(samples(67, 41, 1), spec), "x.tif"));
+    EXPECT_TRUE(stored(test::encode(".pgm", samples(67, 41, 1)), "x.pgm"));
+    EXPECT_FALSE(stored(test::encode(".png", samples(67, 41, 1)), "x.png"));
+}
+
 TEST_F(StripsOf, WhatTheReceiverThrowsComesOut) {
     Strips strips;
     strips.refusal = [](const StripFacts&) { return std::string(); };

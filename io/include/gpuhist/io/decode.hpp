@@ -23,14 +23,15 @@ struct StripFacts {
     Depth depth = Depth::u8;
     bool turned = false;  ///< whether it is stored in another orientation than upright
     bool bands = false;   ///< whether some of its samples are neither colors nor alpha
+    bool stored = false;  ///< whether its samples are not compressed, so that decoding them again costs little
 };
 
 /// Receiver of images that are too large for memory. They come in strips, from the top to the bottom.
 struct Strips {
     std::uint64_t strip_bytes = 1 << 25;                ///< approximate bytes of a strip; more if the file needs it
     std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< replaces DecodeOptions::max_pixels
-    /// Function that returns the number of bytes up to which images of a depth still come whole. Null: 0.
-    std::function<std::uint64_t(Depth)> whole_bytes{};
+    /// Function that returns the number of bytes up to which an image still comes whole. Null: 0.
+    std::function<std::uint64_t(const StripFacts&)> whole_bytes{};
     /// Function that returns the reason why an image is not delivered in strips, for a message; empty if it is.
     std::function<std::string(const StripFacts&)> refusal;
     /// Function called with each strip. Its Image has the facts of the image, and as `pixels` the rows from `row` on,
