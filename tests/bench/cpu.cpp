@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/files.hpp"
 #include "bench/peers.hpp"
 #include "bench/pictures.hpp"
 #include "bench/report.hpp"
@@ -194,6 +195,7 @@ void run(const Options& options) {
         "meanStdDev of the luma; of floats minMaxLoc first. It finds no percentiles, as gpuhist in brief.\n"
         "C2: images with a mask, against themselves without.\n"
         "V1: what a set of f32 images takes beside, the values counted, against sorting them.\n"
+        "F1: whole processes on a file, CPU time, against libvips.\n"
         "natural: " +
         picture.name + (options.report.image.empty() ? ", repeated" : ", and as it is") + "\n");
     std::vector<int> threads = options.threads;
@@ -217,6 +219,7 @@ void run(const Options& options) {
             run_case(report, item, options.report.repetitions);
     run_masks(report, with_channels(picture.pixels, 3), options.report);
     run_values(report, with_channels(picture.pixels, 3), options.report);
+    run_files(report, with_channels(picture.pixels, 3), options.report);
     report.finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ std::string python_with_opencv() {
 
 }  // namespace
 
-int exit_code(const std::vector<std::string>& words, const std::string& input, const std::string& errors) {
+Ended run_program(const std::vector<std::string>& words, const std::string& input, const std::string& errors) {
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -69,9 +70,17 @@ int exit_code(const std::vector<std::string>& words, const std::string& input, c
     posix_spawn_file_actions_destroy(&actions);
     if (error) throw std::system_error(error, std::generic_category(), words[0]);
     int status = 0;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+    rusage used{};
+    if (wait4(child, &status, 0, &used) != child || !WIFEXITED(status))
         throw std::runtime_error(words[0] + ": was ended (status " + std::to_string(status) + ")");
-    return WEXITSTATUS(status);
+    const auto ms = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) * 1e-3;
+    };
+    return {WEXITSTATUS(status), ms(used.ru_utime) + ms(used.ru_stime)};
+}
+
+int exit_code(const std::vector<std::string>& words, const std::string& input, const std::string& errors) {
+    return run_program(words, input, errors).exit_code;
 }
 
 std::vector<Peer> directory_peers(const std::string& python_with_cleanvision) {

@@ -11,6 +11,16 @@ namespace gpuhist::bench {
 int exit_code(const std::vector<std::string>& words, const std::string& input = "/dev/null",
               const std::string& errors = "/dev/null");
 
+/// Program that has ended, and what it took.
+struct Ended {
+    int exit_code = 0;
+    double cpu_ms = 0;  ///< of user and system, all threads
+};
+
+/// Runs a program as `exit_code`.
+Ended run_program(const std::vector<std::string>& words, const std::string& input = "/dev/null",
+                  const std::string& errors = "/dev/null");
+
 /// A way to measure images with what is commonly installed.
 struct Peer {
     std::string name;
