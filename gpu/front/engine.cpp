@@ -59,7 +59,14 @@ class PlannedEngine final : public Engine {
     /// Number of samples of copies in f32 beyond which no further job joins.
     static constexpr std::size_t most_floats = std::size_t{1} << 24;
 
-    static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, plan::copy_of(job)); }
+    static bool has_bins(const Job& job) { return traits_of(job.image.depth).counting == Counting::bins; }
+    /// Returns whether the executor does a job in one pass. Ranks for a copy of f32 that it does not write are found by
+    /// a walk.
+    bool is_direct(const Job& job) const {
+        const bool lacks_ranks = has_bins(job) && lacks_copy(job) && !needs_floats(job) &&
+                                 needs_of(*job.normalization) == NormalizeNeeds::ranks;
+        return !lacks_ranks && plan::is_direct(job.image, job.request, plan::copy_of(job));
+    }
 
     void run_one(Job job) {
         is_direct(job) ? run_direct(&job, 1) : walk(job);
@@ -92,8 +99,7 @@ class PlannedEngine final : public Engine {
         return job.normalization && !workshop_.abilities().writes(job.image.depth, *job.normalization);
     }
     bool needs_floats(const Job& job) const {
-        return lacks_copy(job) && traits_of(job.image.depth).counting == Counting::bins &&
-               traits_of(job.normalization->mode).kind == NormalizeKind::exact &&
+        return lacks_copy(job) && has_bins(job) && traits_of(job.normalization->mode).kind == NormalizeKind::exact &&
                workshop_.abilities().writes_own(job.image.depth, *job.normalization);
     }
 
@@ -139,7 +145,7 @@ class PlannedEngine final : public Engine {
                     workshop_.convert(able[i].output, job.normalization->fill, job.output);
                 } else {
                     workshop_.copy({job.image, job.image}, *job.result, *job.normalization, job.output);
-                    if (!job.request.luma_histogram) plan::drop_luma(*job.result);
+                    if (!job.request.luma_histogram && !has_bins(job)) plan::drop_luma(*job.result);
                 }
             } catch (...) {
                 job.error = std::current_exception();

@@ -74,11 +74,13 @@ struct Abilities {
             return depth == Depth::u8 && copy.tiles_x * copy.tiles_y <= most_clahe_tiles_of_gpu;
         return !needs_places(copy) && needs_of(copy) != NormalizeNeeds::counts;
     }
-    /// As above, in the depth of the normalization. A GPU also converts between the depths of its copies.
+    /// As above, in the depth of the normalization. A GPU also converts between the depths of its copies, and the CPU
+    /// writes curves in every depth.
     bool writes(Depth depth, const Normalization& copy) const {
         const Depth to = normalized_depth(depth, copy);
         return writes_own(depth, copy) &&
-               (to == normalized_depth(depth, copy.mode) || (device_memory && copies.has(to)));
+               (to == normalized_depth(depth, copy.mode) ||
+                (device_memory ? copies.has(to) : traits_of(copy.mode).kind == NormalizeKind::curve));
     }
 };
 

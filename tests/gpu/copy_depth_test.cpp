@@ -219,9 +219,10 @@ TEST_P(CopyDepthTest, IsRefusedWhereThereIsNone) {
     EXPECT_THROW(to(NormalizeMode::minmax, same), InvalidArgument);
     ImageView on_gpu = picture.view();
     on_gpu.memory = Memory::device;
-    MutableImageView output = bytes.mutable_view();
+    Picture words({4, 4, 3, Depth::s16}, packed);
+    MutableImageView output = words.mutable_view();
     output.memory = Memory::device;
-    EXPECT_THROW(engine->normalize(on_gpu, {}, {NormalizeMode::minmax, 1, 99, true, Depth::u8}, output, result),
+    EXPECT_THROW(engine->normalize(on_gpu, {}, {NormalizeMode::minmax, 1, 99, true, Depth::s16}, output, result),
                  InvalidArgument);
 }
 

@@ -57,7 +57,7 @@ inline std::vector<Normalization> tones(int channels) {
 /// Some of them, other ones in each turn, behind those that are given.
 inline std::vector<Normalization> with_tones(std::vector<Normalization> given, int channels, std::size_t turn) {
     const std::vector<Normalization> all = tones(channels);
-    for (std::size_t i = turn % 11; i < all.size(); i += 11) given.push_back(all[i]);
+    for (std::size_t i = turn % 29; i < all.size(); i += 29) given.push_back(all[i]);
     return given;
 }
 

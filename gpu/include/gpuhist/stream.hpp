@@ -147,7 +147,8 @@ class StreamAnalyzer {
 
     /// Enqueues the analysis of images and a normalized copy of each, by its own table. The outputs follow the rules of
     /// Engine::normalize, and are u8, u16 or f32. Exact modes and the curves that need no counts are supported, except
-    /// stretches over zscale; and clahe of u8 without excluded samples, in up to 256 tiles. `results` should be device memory, because the kernels read the tables back from it.
+    /// stretches over zscale; and clahe of u8 without excluded samples, in up to 256 tiles. `results` should be device
+    /// memory, because the kernels read the tables back from it.
     ///
     /// If a mask or a Validity excludes samples, the table is made from the valid samples, and Normalization decides
     /// about the others. Each such image takes several launches, the last of which writes the copy. So does each image
