@@ -178,16 +178,16 @@ bool is_multipart(const Bytes& file) {
     return (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
 }
 
-std::string unsupported(const Bytes& file, const Header& header, std::uint64_t part) {
+std::string unsupported(const Bytes& file, const Header& header) {
     const bool deep = (file.number(4, 4, Endian::little).value_or(0) & 0x800) != 0 && !is_multipart(file);
     if (deep || header.type.starts_with("deep")) return "a deep OpenEXR file is not supported: gpuhist reads flat ones";
     const auto any = [&](auto condition) {
         return std::any_of(header.channels.begin(), header.channels.end(), condition);
     };
     if (are_luminance_chroma(header.channels)) {
-        if (header.width % 2 == 0 && header.height % 2 == 0 && !header.tiled() && part == 0) return {};
-        return "an OpenEXR file of luminance and chroma (" + list(header.channels) + ") " +
-               (part > 0 ? "in a part after the first" : "of odd sides, or in tiles,") + " is not supported";
+        if (header.width % 2 == 0 && header.height % 2 == 0 && !header.tiled()) return {};
+        return "an OpenEXR file of luminance and chroma (" + list(header.channels) +
+               ") of odd sides, or in tiles, is not supported";
     }
     if (any([](const ChannelInfo& channel) { return channel.subsampled(); }))
         return "an OpenEXR file of subsampled channels (" + list(header.channels) + ") is not supported";
@@ -327,7 +327,8 @@ void inspect(const Bytes& whole, Probe& probe) {
         probe.set_size(0, 0);
         return;
     }
-    probe.unsupported = unsupported(file, *header, part_of(probe.page));
+    probe.unsupported = unsupported(file, *header);
+    if (is_multipart(file) && are_luminance_chroma(channels)) probe.held_bytes *= 2;  // as `as_single_part`
     if (!probe.unsupported.empty()) return;
     probe.pixel_bytes = std::max<std::uint64_t>(4, header->channels.size()) *
                         static_cast<std::uint64_t>(sample_bytes(depth_of_channels(header->channels)));
@@ -414,7 +415,7 @@ void find_pages(const Bytes& whole, PageList& list) {
         page.width = header->width;
         page.height = header->height;
         page.samples = header->channels.size();
-        page.problem = unsupported(file, *header, list.count());
+        page.problem = unsupported(file, *header);
         if (!list.add(std::move(page))) return;
     } while (multipart);
 }
@@ -438,8 +439,35 @@ Imf::FrameBuffer frame_buffer(const std::vector<ChannelInfo>& channels, Samples 
     return buffer;
 }
 
+/// File with a part of a multipart file alone, whose chunks are all there. `begin`: of its header.
+std::vector<unsigned char> as_single_part(const Bytes& file, std::uint64_t begin, const Header& header,
+                                          const Chunks& chunks) {
+    constexpr std::uint64_t of_multipart = 0x1800, head = 8;  // flags; a chunk's row and length
+    std::vector<unsigned char> single;
+    const auto put = [&](std::uint64_t value, unsigned bytes) {
+        for (unsigned i = 0; i < bytes; ++i) single.push_back(static_cast<unsigned char>(value >> 8 * i));
+    };
+    const auto copy = [&](std::uint64_t from, std::uint64_t bytes) {
+        single.insert(single.end(), file.at(from), file.at(from) + bytes);
+    };
+    copy(0, 4);
+    put(file.number(4, 4, Endian::little).value_or(0) & ~of_multipart, 4);
+    copy(begin, header.end - begin);
+    std::uint64_t place = single.size() + 8 * chunks.count();
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+        put(place, 8);
+        place += head + chunks.at(i).length;
+    }
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+        const Chunk chunk = chunks.at(i);
+        copy(chunk.begin - head, head + chunk.length);
+    }
+    return single;
+}
+
 /// Reads luminance and chroma as colors. Throws exceptions of OpenEXR.
-void read_luminance_chroma(Stream& stream, cv::Mat& pixels) {
+void read_luminance_chroma(const Bytes& bytes, cv::Mat& pixels) {
+    Stream stream(bytes);
     Imf::RgbaInputFile file(stream, 0);
     const Imath::Box2i window = file.dataWindow();
     std::vector<Imf::Rgba> row(static_cast<std::size_t>(pixels.cols));
@@ -527,8 +555,14 @@ Image decode(const EncodedImage& file) {
         image.pages = static_cast<std::uint64_t>(parts.parts());
         Imf::InputPart part(parts, static_cast<int>(part_number));
         if (chroma) {
-            Stream again(bytes);
-            read_luminance_chroma(again, image.pixels);
+            if (!is_multipart(bytes)) {
+                read_luminance_chroma(bytes, image.pixels);
+                return image;
+            }
+            const std::uint64_t begin = file.probe.page.directory == 0 ? 8 : file.probe.page.directory;
+            // The library makes colors of the first part alone.
+            const std::vector<unsigned char> single = as_single_part(bytes, begin, header, chunks);
+            read_luminance_chroma(Bytes(single.data(), single.size()), image.pixels);
             return image;
         }
         const Imath::Box2i window = part.header().dataWindow();

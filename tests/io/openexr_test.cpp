@@ -340,6 +340,44 @@ TEST(OpenExr, PagesAreParts) {
     }
 }
 
+TEST(OpenExr, LuminanceAndChromaInAnyPart) {
+    const cv::Mat gray = picture(20, 31, CV_32FC1);
+    std::vector<Bytes> files;
+    for (const int compression : {0, 3, 4})
+        for (const int channels : {3, 4})
+            files.push_back(gpuhist::test::encode_luminance_chroma(
+                picture(40 + 2 * compression, 64, CV_32FC(channels)) / (50 + channels), compression));
+    const Bytes file = gpuhist::test::encode_luminance_chroma_parts(gray, files);
+    const auto pages = gpuhist::io::probe_pages(file, "x");
+    ASSERT_EQ(pages->pages.size(), 1 + files.size());
+    DecodeOptions options;
+    options.page = 1;
+    EXPECT_TRUE(same(decode_image(file, "x", options).pixels, gray));
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const auto expect_part = [&](const Bytes& parts, std::uint64_t page) {
+            options.page = page;
+            const Image image = decode_image(parts, "x", options);
+            const cv::Mat right = gpuhist::test::read_luminance_chroma(files[i]);
+            const int channels = i % 2 == 0 ? 3 : 4;
+            ASSERT_EQ(image.pixels.type(), CV_MAKETYPE(CV_16F, channels));
+            EXPECT_EQ(image.alpha, channels == 4 ? Alpha::premultiplied : Alpha::none);
+            ASSERT_EQ(image.pixels.size(), right.size());
+            for (int y = 0; y < right.rows; ++y)
+                for (int x = 0; x < right.cols; ++x)
+                    ASSERT_EQ(
+                        std::memcmp(image.pixels.ptr(y, x), right.ptr(y, x), 2 * static_cast<std::size_t>(channels)), 0)
+                        << i << ' ' << x << ' ' << y;
+        };
+        EXPECT_TRUE(pages->pages[i + 1].problem.empty());
+        expect_part(file, i + 2);
+    }
+    const Bytes cut(file.begin(), file.end() - 100);  // data of the last part
+    options.page = files.size() + 1;
+    EXPECT_TRUE(contains(failure(cut, options), "truncated: the OpenEXR file ends before all of its data"));
+    options.on_damaged = OnDamaged::accept;
+    EXPECT_TRUE(contains(failure(cut, options), "the OpenEXR file"));
+}
+
 TEST(OpenExr, WhatIsNotReadIsNamed) {
     const auto channels = [](const std::vector<std::string>& names) { return says({named(names)}); };
     std::vector<std::string> many;

@@ -4,6 +4,7 @@
 #include <ImfFrameBuffer.h>
 #include <ImfHeader.h>
 #include <ImfIO.h>
+#include <ImfInputFile.h>
 #include <ImfMultiPartOutputFile.h>
 #include <ImfOutputFile.h>
 #include <ImfOutputPart.h>
@@ -18,6 +19,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -431,6 +433,48 @@ Bytes encode_openexr_parts(const std::vector<cv::Mat>& pictures) {
             Imf::OutputPart part(file, static_cast<int>(i));
             part.setFrameBuffer(frames[i]);
             part.writePixels(pictures[i].rows);
+        }
+    }
+    return memory.bytes;
+}
+
+Bytes encode_luminance_chroma_parts(const cv::Mat& gray, const std::vector<Bytes>& files) {
+    const Imath::Box2i screen({0, 0}, {99, 99});
+    std::vector<Imf::Header> headers{Imf::Header(screen, Imath::Box2i({0, 0}, {gray.cols - 1, gray.rows - 1}))};
+    headers[0].channels().insert("Y", Imf::Channel(Imf::FLOAT));
+    std::vector<Imf::FrameBuffer> frames(1 + files.size());
+    frames[0].insert("Y", Imf::Slice(Imf::FLOAT, reinterpret_cast<char*>(gray.data), gray.elemSize(), gray.step));
+    std::deque<std::vector<std::uint16_t>> planes;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        MemoryInput memory(files[i]);
+        Imf::InputFile file(memory, 0);
+        Imf::Header header = file.header();
+        const Imath::Box2i window = header.dataWindow();
+        const int width = window.max.x - window.min.x + 1, height = window.max.y - window.min.y + 1;
+        for (auto channel = header.channels().begin(); channel != header.channels().end(); ++channel) {
+            const int step = channel.channel().xSampling;
+            std::vector<std::uint16_t>& plane =
+                planes.emplace_back(static_cast<std::size_t>(width / step * (height / step)));
+            const std::size_t row = 2 * static_cast<std::size_t>(width / step);
+            frames[i + 1].insert(channel.name(),
+                                 Imf::Slice(Imf::HALF, reinterpret_cast<char*>(plane.data()), 2, row, step, step));
+        }
+        file.setFrameBuffer(frames[i + 1]);
+        file.readPixels(window.min.y, window.max.y);
+        headers.push_back(header);
+    }
+    for (std::size_t i = 0; i < headers.size(); ++i) {
+        headers[i].setName("part " + std::to_string(i));
+        headers[i].setType(Imf::SCANLINEIMAGE);
+    }
+    MemoryFile memory;
+    {
+        Imf::MultiPartOutputFile file(memory, headers.data(), static_cast<int>(headers.size()), true, 0);
+        for (std::size_t i = 0; i < headers.size(); ++i) {
+            Imf::OutputPart part(file, static_cast<int>(i));
+            part.setFrameBuffer(frames[i]);
+            const Imath::Box2i window = headers[i].dataWindow();
+            part.writePixels(window.max.y - window.min.y + 1);
         }
     }
     return memory.bytes;

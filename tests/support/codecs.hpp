@@ -24,6 +24,9 @@ std::vector<unsigned char> encode_luminance_chroma(const cv::Mat& picture, int c
 cv::Mat read_luminance_chroma(const std::vector<unsigned char>& file);
 /// Pictures of halves or floats as the parts of a file.
 std::vector<unsigned char> encode_openexr_parts(const std::vector<cv::Mat>& pictures);
+/// A part of gray floats, and behind it the parts of these files of luminance and chroma.
+std::vector<unsigned char> encode_luminance_chroma_parts(const cv::Mat& gray,
+                                                         const std::vector<std::vector<unsigned char>>& files);
 
 /// Decodes a PNG, TIFF or JPEG. Few bits and palettes become 8 bits, colors B G R or B G R A; gray with alpha stays two
 /// channels, ink four. Throws where the codec finds an error.
