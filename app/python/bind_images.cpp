@@ -242,7 +242,7 @@ void bind_images(nb::module_& module) {
         .def("end_pass", &StripMeasurement::end_pass, Release())
         .def("result", &StripMeasurement::result, Release());
     module.def("write", &write, "view"_a, "path"_a);
-    module.def("measure_on_stream", &measure_on_stream, "view"_a, "asked"_a, "stream"_a, Release());
+    module.def("measure_on_stream", &measure_on_stream, "view"_a, "plane_bytes"_a, "asked"_a, "stream"_a, Release());
     module.def(
         "normalize",
         [](const ImageView& view, const ImageView& output, const Normalization& normalization, const Asked& asked) {

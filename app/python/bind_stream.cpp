@@ -79,12 +79,13 @@ void bind_stream(nb::module_& module) {
         .def(
             "__init__",
             [](StreamAnalyzer* made, const std::string& depth, int channels, std::uint32_t bins, bool normalize,
-               std::int64_t classified_pixels, int gpu) {
+               std::int64_t classified_pixels, std::int64_t planar_pixels, int gpu) {
                 check_cuda_process();
-                new (made)
-                    StreamAnalyzer(StreamPlan{depth_of(depth), channels, bins, normalize, gpu, classified_pixels});
+                new (made) StreamAnalyzer(
+                    StreamPlan{depth_of(depth), channels, bins, normalize, gpu, classified_pixels, planar_pixels});
             },
-            "depth"_a, "channels"_a, "bins"_a, "normalize"_a, "classified_pixels"_a, "gpu"_a, Release())
+            "depth"_a, "channels"_a, "bins"_a, "normalize"_a, "classified_pixels"_a, "planar_pixels"_a = 0, "gpu"_a = 0,
+            Release())
         .def(
             "layout",
             [](const StreamAnalyzer& analyzer, const Asked& asked, const Normalization* normalization) {
@@ -100,6 +101,18 @@ void bind_stream(nb::module_& module) {
                                  reinterpret_cast<void*>(results), reinterpret_cast<cudaStream_t>(stream));
             },
             "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "asked"_a, "results"_a, "stream"_a, Release())
+        .def(
+            "enqueue_planes",
+            [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t plane_bytes, std::int64_t images,
+               std::int64_t image_bytes, std::int64_t mask_bytes, const Asked& asked, std::uintptr_t results,
+               std::uintptr_t stream) {
+                check_cuda_process();
+                analyzer.enqueue(PlanarBatchView{first, plane_bytes, images, image_bytes, mask_bytes},
+                                 asked.request(first.depth), reinterpret_cast<void*>(results),
+                                 reinterpret_cast<cudaStream_t>(stream));
+            },
+            "first"_a, "plane_bytes"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "asked"_a, "results"_a, "stream"_a,
+            Release())
         .def(
             "enqueue_normalized",
             [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,

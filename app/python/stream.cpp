@@ -28,7 +28,7 @@ struct Lane {
 bool serves(const StreamPlan& made, const StreamPlan& plan) {
     return std::tie(made.depth, made.channels, made.bins, made.normalize, made.gpu) ==
                std::tie(plan.depth, plan.channels, plan.bins, plan.normalize, plan.gpu) &&
-           made.classified_pixels >= plan.classified_pixels;
+           made.classified_pixels >= plan.classified_pixels && made.planar_pixels >= plan.planar_pixels;
 }
 
 /// Lanes that nobody uses at present. An analyzer loads kernels and takes memory, so that it is kept.
@@ -97,7 +97,8 @@ std::shared_ptr<Measurement> measurement_of(Analysis analysis, const Asked& aske
 
 }  // namespace
 
-std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, const Asked& asked, std::uintptr_t stream) {
+std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, std::int64_t plane_bytes, const Asked& asked,
+                                               std::uintptr_t stream) {
     if (asked.detail == AskedDetail::values)
         throw InvalidArgument(
             "detail=\"values\" counts the values of floats on the host: copy the image there, as x.cpu() does");
@@ -113,6 +114,7 @@ std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, const Ask
     plan.bins = traits_of(image.depth).counting == Counting::bins ? request.bins : StreamPlan{}.bins;
     plan.gpu = asked.gpu;
     if (request.validity) plan.classified_pixels = image.pixels();
+    if (plane_bytes > 0) plan.planar_pixels = image.pixels();
     std::unique_ptr<Lane> lane = Lanes::all().take(plan);
     const ResultLayout layout = lane->analyzer.layout(request);
     if (!lane->result || lane->bytes < layout.bytes) {
@@ -120,7 +122,11 @@ std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, const Ask
         lane->bytes = layout.bytes;
     }
     lane->result->clear();
-    lane->analyzer.enqueue(image, request, lane->result->device(), reinterpret_cast<cudaStream_t>(stream));
+    const auto on_stream = reinterpret_cast<cudaStream_t>(stream);
+    if (plane_bytes > 0)
+        lane->analyzer.enqueue(PlanarBatchView{image, plane_bytes}, request, lane->result->device(), on_stream);
+    else
+        lane->analyzer.enqueue(image, request, lane->result->device(), on_stream);
     wait_for(asked.gpu, stream);
     auto measurement = measurement_of(read_result(&(*lane->result)[0]), asked, image.width, image.height);
     Lanes::all().give_back(std::move(lane));

@@ -42,6 +42,13 @@ class StreamAnalyzer::Implementation : public cuda::Analyzer {
         const cuda::CurrentDevice current(plan().gpu);
         Analyzer::enqueue(batch, output, request, normalization, results, stream);
     }
+    void enqueue(const PlanarBatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream) {
+        ImageView packed = batch.first;  // as it is interleaved
+        packed.row_bytes = packed.packed_row_bytes();
+        validate({&packed, nullptr, 1}, request, nullptr);
+        const cuda::CurrentDevice current(plan().gpu);
+        Analyzer::enqueue(batch, request, results, stream);
+    }
     void enqueue(const cuda::Views& views, const AnalysisRequest& request, const Normalization* normalization,
                  void* results, cudaStream_t stream) {
         validate(views, request, normalization);
@@ -79,6 +86,10 @@ void StreamAnalyzer::enqueue(const ImageView& image, const AnalysisRequest& requ
 void StreamAnalyzer::enqueue(const BatchView& batch, const AnalysisRequest& request, void* results,
                              cudaStream_t stream) {
     implementation_->enqueue(batch, nullptr, request, nullptr, results, stream);
+}
+void StreamAnalyzer::enqueue(const PlanarBatchView& batch, const AnalysisRequest& request, void* results,
+                             cudaStream_t stream) {
+    implementation_->enqueue(batch, request, results, stream);
 }
 void StreamAnalyzer::enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                              cudaStream_t stream) {

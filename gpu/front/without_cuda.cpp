@@ -54,6 +54,9 @@ void StreamAnalyzer::enqueue(const ImageView&, const AnalysisRequest&, void*, cu
 void StreamAnalyzer::enqueue(const BatchView&, const AnalysisRequest&, void*, cudaStream_t) {
     throw_without_cuda();
 }
+void StreamAnalyzer::enqueue(const PlanarBatchView&, const AnalysisRequest&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
 void StreamAnalyzer::enqueue(const ImageView*, std::int64_t, const AnalysisRequest&, void*, cudaStream_t) {
     throw_without_cuda();
 }

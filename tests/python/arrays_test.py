@@ -51,7 +51,7 @@ def test_batches_of_planes_are_refused_with_the_axes_of_a_batch():
 @pytest.mark.parametrize(
     ("array", "options", "words"),
     [
-        (OnGpu((3, 20, 30)), {"layout": "CHW"}, r"permute\(1, 2, 0\)"),
+        (OnGpu((3, 20, 30), strides=(1200, 60, 2)), {"layout": "CHW"}, r"permute\(1, 2, 0\)"),
         (OnGpu((20, 30, 3), strides=(180, 6, 1)), {}, "contiguous"),
         (OnGpu((20, 30), strides=(-30, 1)), {}, "contiguous"),
         (OnGpu((20, 30), strides=(0, 1)), {}, "contiguous"),
@@ -76,6 +76,20 @@ def test_batches_of_planes_are_refused_with_the_axes_of_a_batch():
 def test_what_would_be_copied_is_refused(array, options, words):
     with pytest.raises(gh.InvalidArgument, match=words):
         gh.measure(array, **options)
+
+
+def test_channels_in_planes_on_a_gpu():
+    batch = OnGpu((7, 20, 30, 3), "<u2", strides=(3600, 60, 2, 1200))  # N x C x H x W, permuted
+    found = _arrays.image_of(batch, "NHWC", batch=True, planes=True)
+    assert (found.plane_bytes, found.image_bytes, found.images) == (1200, 3600, 7)
+    assert (found.height, found.width, found.channels) == (20, 30, 3)
+    part = OnGpu((4, 20, 30), "<f4", strides=(9600, 160, 4))  # of planes of 60 x 40
+    found = _arrays.image_of(part, "CHW", planes=True)
+    assert (found.plane_bytes, found.channels, found.images) == (9600, 4, 1)
+    assert _arrays.image_of(OnGpu((1, 20, 30)), "CHW", planes=True).plane_bytes == 0
+    assert _arrays.image_of(OnGpu((20, 30, 3)), planes=True).plane_bytes == 0
+    with pytest.raises(gh.InvalidArgument, match=r"permute\(1, 2, 0\)"):
+        gh.normalize(OnGpu((3, 20, 30)), layout="CHW", out=OnGpu((3, 20, 30)))
 
 
 def test_planes_elsewhere_than_the_image_are_refused():

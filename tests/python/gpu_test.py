@@ -1,4 +1,4 @@
-"""Images of torch and CuPy on a GPU: nothing is copied, streams are kept, graphs replay. Skipped where there is no GPU;
+"""Images of torch and CuPy on a GPU: nothing is copied to the host, streams are kept, graphs replay. Skipped where there is no GPU;
 with GPUHIST_REQUIRE_CUDA set that is a failure."""
 
 import itertools
@@ -58,13 +58,94 @@ def test_refused_with_the_remedy(make, words):
 
 def test_planes_are_refused_with_the_remedy():
     planes = torch.zeros(3, 32, 32, dtype=torch.uint8, device="cuda")
+    labels = torch.zeros(32, 32, dtype=torch.uint8, device="cuda")
+    out = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
     with pytest.raises(ValueError, match="permute"):
-        gh.measure(planes, layout="CHW")
+        gh.normalize(planes, layout="CHW")
+    with pytest.raises(ValueError, match="permute"):
+        gh.Analyzer().enqueue(planes[None], layout="NCHW", out=out)
+    with pytest.raises(ValueError, match="permute"):
+        gh.RegionAnalyzer(pixels=1024, regions=4, channels=3, labels="u8").enqueue(planes[None], labels[None], layout="NCHW", out=out)
+    with pytest.raises(ValueError, match="adjacent"):
+        gh.measure(planes[:, :, ::2], layout="CHW")
+    with pytest.raises(ValueError, match="planar_pixels"):
+        gh.Analyzer(planar_pixels=1023).enqueue(planes[None], layout="NCHW", out=out)
     with pytest.raises(ValueError, match="engine cpu"):
         gh.measure(planes.permute(1, 2, 0).contiguous(), engine="cpu")
 
 
 DTYPES = ["uint8", "int8", "uint16", "int16", "float16", "float32"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_channels_in_planes(rng, dtype, channels):
+    images = rng.normal(60, 30, (5, channels, 41, 57)).clip(0, 127).astype(dtype)
+    masks = rng.integers(0, 2, (5, 41, 57), np.uint8)
+    there, over = torch.from_numpy(images).cuda(), torch.from_numpy(masks).cuda()
+    expected = gh.measure_batch(images, layout="NCHW")
+    for one, right in zip(there, expected):
+        assert gh.measure(one, layout="CHW").to_dict() == right.to_dict()
+    found = gh.measure_batch(there, layout="NCHW")
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in expected]
+    blue_first = gh.measure(there[0], layout="CHW", order="BGR")
+    assert blue_first.to_dict() == gh.measure(images[0], layout="CHW", order="BGR").to_dict()
+    part = gh.measure(there[1, :, 3:30, 5:50], layout="CHW")  # rows and planes with gaps
+    assert part.to_dict() == gh.measure(images[1, :, 3:30, 5:50], layout="CHW").to_dict()
+    every_other = gh.measure_batch(there[::2], layout="NCHW")
+    assert [one.to_dict() for one in every_other] == [one.to_dict() for one in expected[::2]]
+    rules = {"nodata": 60, "valid": (5, 100)}
+    expected = gh.measure_batch(images, layout="NCHW", mask=masks, **rules)
+    found = gh.measure_batch(there, layout="NCHW", mask=over, **rules)
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in expected]
+    if dtype in ("uint8", "uint16"):
+        found = gh.measure(there[2], layout="CHW", alpha="weight")
+        assert found.to_dict() == gh.measure(images[2], layout="CHW", alpha="weight").to_dict()
+    for at_once in (1, 2, 5):  # images that are interleaved together
+        an = gh.Analyzer(channels=channels, depth=_arrays.DEPTHS[dtype], planar_pixels=at_once * 41 * 57, pixels=41 * 57, **rules)
+        out = torch.empty(5 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+        an.enqueue(there, mask=over, layout="NCHW", out=out)
+        assert [one.to_dict() for one in an.read(out, width=57, height=41)] == [one.to_dict() for one in expected]
+        an.enqueue(there.permute(0, 2, 3, 1).contiguous(), mask=over, out=out)
+        assert [one.to_dict() for one in an.read(out, width=57, height=41)] == [one.to_dict() for one in expected]
+
+
+def test_planes_of_other_libraries(rng):
+    cupy = gpu_module("cupy")
+    image = rng.integers(0, 256, (3, 41, 57), np.uint8)
+    there, expected = cupy.asarray(image), gh.measure(image, layout="CHW").to_dict()
+
+    class Exporter:
+        """Only DLPack, no CUDA array interface."""
+
+        def __dlpack__(self, **asked):
+            return there.__dlpack__(**asked)
+
+        def __dlpack_device__(self):
+            return there.__dlpack_device__()
+
+    assert gh.measure(there, layout="CHW").to_dict() == expected
+    assert gh.measure(Exporter(), layout="CHW").to_dict() == expected
+    pixels = there.transpose(1, 2, 0)  # the same planes
+    assert gh.measure(pixels).to_dict() == expected
+
+
+def test_planes_in_a_graph(rng):
+    an = gh.Analyzer(planar_pixels=50 * 60)
+    images = torch.zeros(2, 3, 50, 60, dtype=torch.uint8, device="cuda")
+    out = torch.empty(2 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+    an.enqueue(images, layout="NCHW", out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        an.enqueue(images, layout="NCHW", out=out)
+    for _ in range(3):
+        values = rng.integers(0, 256, (2, 3, 50, 60), np.uint8)
+        images.copy_(torch.from_numpy(values))
+        graph.replay()
+        torch.cuda.synchronize()
+        expected = gh.measure_batch(values, layout="NCHW")
+        assert [one.to_dict() for one in an.read(out)] == [one.to_dict() for one in expected]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -413,8 +494,7 @@ def test_batches(rng, dtype):
         torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
         same(gh.measure_batch(there), gh.measure_batch(images))
     same(gh.measure_batch(images, engine="cuda"), gh.measure_batch(images))
-    with pytest.raises(ValueError, match="permute"):
-        gh.measure_batch(last.contiguous(), layout="NCHW")
+    same(gh.measure_batch(last.contiguous(), layout="NCHW"), gh.measure_batch(images))
     with pytest.raises(ValueError, match="engine cpu"):
         gh.measure_batch(there, engine="cpu")
 

@@ -1,7 +1,7 @@
 """Arrays of any library as images: the place of the samples, and their meaning.
 
 A host array is copied only if a view cannot describe it: planes, gaps between pixels, negative strides, foreign byte
-order. An array on a GPU is never copied.
+order. An array on a GPU is never copied to the host; the channels in planes are interleaved on the GPU.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class Image(NamedTuple):
     """Whether the layout has no axis for channels."""
     gray_alpha: bool = False
     """Whether the given array has gray and alpha, from which the channels are gray three times and alpha."""
+    plane_bytes: int = 0
+    """Bytes from one plane to the next if the channels lie in planes, which is possible on a GPU; else 0."""
 
 
 def is_array(image: object) -> bool:
@@ -282,6 +284,7 @@ def batch_of(
     order: str,
     stream: object = None,
     depths: tuple[str, ...] = DEVICE_DEPTHS,
+    planes: bool = False,
 ) -> Image:
     """Images of one size in an array, N x H x W x C, N x C x H x W or N x H x W."""
     if layout is not None:
@@ -302,7 +305,7 @@ def batch_of(
         images = images[..., None]
     elif layout == "NCHW":
         images = images.permute(0, 2, 3, 1) if hasattr(images, "permute") else images.transpose(0, 2, 3, 1)
-    return image_of(images, "NHWC", order, stream=stream, batch=True, depths=depths)
+    return image_of(images, "NHWC", order, stream=stream, batch=True, depths=depths, planes=planes)
 
 
 def array_of(image: Any, stream: object = None) -> Array:
@@ -339,8 +342,10 @@ def image_of(
     stream: object = None,
     batch: bool = False,
     depths: tuple[str, ...] = DEVICE_DEPTHS,
+    planes: bool = False,
 ) -> Image:
-    """The image in an array. On a GPU it must have one of the depths. A batch may have N images."""
+    """The image in an array. On a GPU it must have one of the depths, and its channels may lie in planes if `planes` is
+    true. A batch may have N images."""
     if layout is not None:
         require_word("layout", layout, AnyLayout)
     require_word("order", order, Order)
@@ -352,7 +357,7 @@ def image_of(
     shape, strides = array.shape, array.strides
     given = shape
     if batch and layout in ("NCHW", "NHW"):
-        return batch_of(image, layout, order, stream, depths)
+        return batch_of(image, layout, order, stream, depths, planes)
     if layout in get_args(BatchLayout) and not batch:
         raise InvalidArgument(f"layout: {layout} is many images, which measure_batch() takes, and Analyzer on a GPU")
     if layout is not None and len(shape) != len(layout):
@@ -389,25 +394,30 @@ def image_of(
     strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
     row_step, pixel_step, channel_step = strides
     size = bytes_of(depth)
+    plane_bytes = 0
     # With a single row or column, the distance to the next one does not matter.
     if (channels > 1 and channel_step != 1) or (width > 1 and pixel_step != channels) or (
         height > 1 and row_step < width * channels
     ):
         if array.gpu is not None:
-            planes = channels > 1 and channel_step > pixel_step
-            raise InvalidArgument(_not_interleaved(planes, batch=len(given) == 4))
-        import numpy as np
+            in_planes = channels > 1 and channel_step > pixel_step
+            gaps = (width > 1 and pixel_step != 1) or (height > 1 and row_step < width)
+            if not (in_planes and planes) or gaps:
+                raise InvalidArgument(_not_interleaved(in_planes, batch=len(given) == 4))
+            plane_bytes = channel_step * size
+        else:
+            import numpy as np
 
-        whole = array.owner
-        assert isinstance(whole, np.ndarray)
-        if planar:
-            whole = np.moveaxis(whole, 0, -1)
-        array = from_numpy(np.ascontiguousarray(whole))
-        row_step = width * channels
-        if images > 1:
-            image_step = height * row_step
+            whole = array.owner
+            assert isinstance(whole, np.ndarray)
+            if planar:
+                whole = np.moveaxis(whole, 0, -1)
+            array = from_numpy(np.ascontiguousarray(whole))
+            row_step = width * channels
+            if images > 1:
+                image_step = height * row_step
     if height == 1:
-        row_step = width * channels
+        row_step = width * (1 if plane_bytes else channels)
     if array.gpu is not None and depth not in depths:
         raise InvalidArgument(
             f"samples of type {array.type} are not measured on a GPU, only {', '.join(TYPES[d] for d in depths)}: "
@@ -424,7 +434,8 @@ def image_of(
         view = view.gray_alpha()
     image_bytes = (image_step if images > 1 else height * row_step) * size
     return Image(
-        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar, flat, gray_alpha
+        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar, flat, gray_alpha,
+        plane_bytes,
     )
 
 

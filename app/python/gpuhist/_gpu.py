@@ -39,6 +39,10 @@ class Analyzer:
     pixels
         Largest number of pixels in an image, if any of the rules above is given: the analyzer reserves memory for a
         mask of these pixels, or for a copy if they are floats. For alpha="weight", any number but 0 is enough.
+    planar_pixels
+        Largest number of pixels in an image whose channels lie in planes, such as a contiguous C x H x W: the analyzer
+        reserves memory, in which the samples of these pixels are interleaved. With memory for several images, it measures
+        as many at once. Such images have no copies.
     gpu
         Number of the GPU.
 
@@ -63,18 +67,20 @@ class Analyzer:
         nodata_any: bool = False,
         alpha: Alpha = "row",
         pixels: int = 0,
+        planar_pixels: int = 0,
         gpu: int = 0,
         **parameters: Unpack[NormalizeOptions],
     ) -> None:
         rules = rules_of(nodata, valid, nodata_any, alpha)
         refuse_tag(rules)
+        self._planar = planar_pixels > 0 and normalize is None
         self._asked = asked_of(bins, range, percentile_columns, detail, engine="cuda", gpu=gpu, rules=rules)
         self._normalization: _native.Normalization | None = None
         if normalize is None and parameters:
             raise InvalidArgument(f"{next(iter(parameters))}: the analyzer is made without normalize=")
         if normalize is not None:
             self._normalization = normalization_of(normalize, apply_to, fill=fill, **parameters)
-        self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
+        self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, planar_pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu
         self._depth = depth
@@ -96,20 +102,25 @@ class Analyzer:
         stream: Any = None,
     ) -> None:
         """Puts the analysis of an image, H x W x C, or of N images, N x H x W x C, on a stream, and returns at once.
-        Other axes need a layout, such as NCHW for images in channels_last.
+        Other axes need a layout, such as NCHW: for images in channels_last, or with planar_pixels= for those in planes.
 
         out is contiguous uint8 on the GPU and receives one result of layout.bytes per image. copy receives the
         normalized images, if the analyzer was made with normalize=. mask is H x W or N x H x W of bool or u8, and 0
         excludes a pixel. Keep all arrays alive until the stream has done the work. By default, stream is the current
         one of the images' library; it may be capturing.
         """
-        found = _images_on(images, self._gpu, layout, order, stream)
+        found = _images_on(images, self._gpu, layout, order, stream, planes=self._planar)
         view, mask_bytes, _ = masked_images(found, mask, stream)
         memory = _results_in(out, self._layout.bytes * found.images, self._gpu)
         handle = _arrays.current_stream(found.array, stream)
         if self._normalization is None:
             if copy is not None:
                 raise InvalidArgument("copy: the analyzer was not made with normalize=")
+            if found.plane_bytes:
+                self._native.enqueue_planes(
+                    view, found.plane_bytes, found.images, found.image_bytes, mask_bytes, self._asked, memory, handle
+                )
+                return
             self._native.enqueue(view, found.images, found.image_bytes, mask_bytes, self._asked, memory, handle)
             return
         if copy is None:
@@ -290,8 +301,9 @@ def _images_on(
     order: str,
     stream: Any,
     depths: tuple[str, ...] = _arrays.DEVICE_DEPTHS,
+    planes: bool = False,
 ) -> _arrays.Image:
-    found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths)
+    found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths, planes=planes)
     if found.array.gpu != gpu:
         at = _arrays.place_of(found.array.gpu)
         raise InvalidArgument(f"the images are on {at}, but the analyzer is for GPU {gpu}")

@@ -61,8 +61,8 @@ def measure(
         RGBA, I, I;16 and F). Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64; on a GPU u8, s8,
         u16, s16, f16 or f32. A host array is copied if its channels are in separate planes, or if it has gaps between
         pixels, negative strides or a foreign byte order. Of a dask array, also in an xarray.DataArray, a row of chunks is
-        in memory at a time; f32 is computed two or three times. An array on a GPU is never copied; its pixels must be
-        adjacent.
+        in memory at a time; f32 is computed two or three times. An array on a GPU is never copied to the host. Its pixels
+        must be adjacent, or in each of its planes: then their samples are interleaved in memory of gpuhist on the GPU.
     layout
         Axes of an array: HW, HWC or CHW. Without a layout, an array is HW, or HWC with 1 to 4 channels; with a layout
         it can have up to 64. An xarray.DataArray whose first or last dimension is called band or channel needs no layout.
@@ -148,7 +148,7 @@ def measure(
     if _arrays.library_of(image) == "dask" and hasattr(image, "chunks"):
         refuse_tag(rules)
         return Result(_measure_chunks(image, asked, layout_of_dimensions, order, mask, rules))
-    source = source_of(image, layout_of_dimensions, order, page, max_pixels, on_damaged, stream, rules=rules)
+    source = source_of(image, layout_of_dimensions, order, page, max_pixels, on_damaged, stream, rules=rules, planes=True)
     if source.found is None or source.gpu is None:
         if stream is not None:
             raise InvalidArgument("stream: the image is on the host, where there are no streams")
@@ -161,7 +161,8 @@ def measure(
         robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=source.gpu, rules=rules,
     )
     seen = source.masked(mask)
-    return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
+    handle = current_stream(source.found.array, stream)
+    return Result(_native.measure_on_stream(seen.view, source.found.plane_bytes, asked, handle))
 
 
 def _measure_chunks(
@@ -252,7 +253,7 @@ def measure_batch(
     asked(gpu)  # refuses wrong arguments, even if there are no images
     if hasattr(images, "__len__") and len(images) == 0:
         return []
-    found = _arrays.batch_of(images, layout, order, stream)
+    found = _arrays.batch_of(images, layout, order, stream, planes=True)
     own = mask_in(images, None if getattr(images, "ndim", 4) == 3 else 1 if layout == "NCHW" else -1)
     if own is not None:
         import numpy as np
@@ -268,7 +269,11 @@ def measure_batch(
     refuse_cpu(engine)
     request, handle = asked(found.array.gpu), current_stream(found.array, stream)
     return [
-        Result(_native.measure_on_stream(view.moved(i * found.image_bytes, i * mask_bytes), request, handle))
+        Result(
+            _native.measure_on_stream(
+                view.moved(i * found.image_bytes, i * mask_bytes), found.plane_bytes, request, handle
+            )
+        )
         for i in builtins.range(found.images)
     ]
 

@@ -246,7 +246,7 @@ def _enqueue(
     key = (found.depth, found.channels, gpu, stream, asked.name, asked.depth_of(found.depth), pixels)
     with _normalizers_lock:
         if key not in _normalizers:
-            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, pixels, gpu)
+            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, pixels, gpu=gpu)
             memory = _arrays.empty(found.array, (analyzer.layout(request, asked).bytes,), "uint8")
             _normalizers[key] = analyzer, memory
         analyzer, memory = _normalizers[key]

@@ -270,9 +270,11 @@ def source_of(
     depths: tuple[str, ...] = _arrays.DEVICE_DEPTHS,
     *,
     rules: Rules,
+    planes: bool = False,
 ) -> Source:
-    """Image from a path, the bytes of a file, or an array. An array on a GPU must have one of the depths. Raises
-    InvalidArgument for rules that do not apply to the image.
+    """Image from a path, the bytes of a file, or an array. An array on a GPU must have one of the depths,
+    and its channels may lie in planes if `planes` is true. Raises InvalidArgument for rules that do not apply to the
+    image.
     """
     picture, path = picture_of(image, page, max_pixels, on_damaged, rules)
     if picture is not None:
@@ -284,7 +286,7 @@ def source_of(
     refuse_tag(rules)
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor a file, nor its bytes, nor an array")
-    found = _arrays.image_of(image, layout, order, stream=stream, depths=depths)
+    found = _arrays.image_of(image, layout, order, stream=stream, depths=depths, planes=planes)
     return Source(found.view, found.given, found, None, "", mask_in(image, None if found.flat else 0 if found.planar else -1))
 
 

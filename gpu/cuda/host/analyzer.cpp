@@ -17,6 +17,7 @@
 #include "cuda/normalize/clahe.hpp"
 #include "cuda/normalize/tone.hpp"
 #include "cuda/normalize/valid_copy.hpp"
+#include "cuda/pixels/interleave.hpp"
 #include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
 #include "normalize/depths.hpp"
@@ -115,24 +116,32 @@ bool makes_copies(const StreamPlan& plan) {
     return plan.normalize && plan::stream_abilities.copies.has(plan.depth);
 }
 
+/// Bytes that pixels of a plan take without gaps, up to where others may begin.
+std::size_t interleaved_bytes(const StreamPlan& plan, std::int64_t pixels) {
+    return place_after(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(plan.channels) *
+                       sample_bytes(plan.depth));
+}
+
 /// Memory after the workspace of an analyzer, for work in several launches: intermediate results, if the plan may need
 /// them, and masks or copies of images with excluded samples.
 struct StepsMemory {
     std::uint32_t* arrived = nullptr;
     char *found = nullptr, *found_luma = nullptr;  ///< a result each
     rules::ClassCounts* sums = nullptr;
-    char* pixels = nullptr;  ///< a mask, or a copy of floats
+    char* pixels = nullptr;       ///< a mask, or a copy of floats
+    char* interleaved = nullptr;  ///< pixels whose channels lie in planes
     ClaheMemory clahe;
     std::size_t bytes;
 
     StepsMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
         const bool classifies = plan.classified_pixels > 0,
                    makes_tables = makes_copies(plan) && !counts_bins(plan.depth);
-        if (!classifies && !makes_tables) return;
-        const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes;
         Placing place{static_cast<char*>(workspace), from};
-        place(arrived, sizeof(std::uint32_t));
-        place(found, result);
+        const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes;
+        if (classifies || makes_tables) {
+            place(arrived, sizeof(std::uint32_t));
+            place(found, result);
+        }
         if (classifies) {
             const std::size_t pixel =
                 traits_of(plan.depth).floating ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels) : 1;
@@ -144,6 +153,7 @@ struct StepsMemory {
             place(clahe.counts, std::size_t{most_clahe_tiles} * 256 * sizeof *clahe.counts);
             place(clahe.tables, std::size_t{most_clahe_tiles} * 256);
         }
+        if (plan.planar_pixels > 0) place(interleaved, interleaved_bytes(plan, plan.planar_pixels));
         bytes = place.end;
     }
 };
@@ -389,6 +399,9 @@ void Analyzer::load_kernels() {
         request.validity = std::make_shared<const Validity>(validity);
         enqueue_weighted(image, nullptr, request, nullptr, nullptr, nullptr);
     }
+    if (plan_.planar_pixels > 0)
+        launch_interleave({row, 0, 0, 1}, plan_.channels, static_cast<int>(sample_bytes(plan_.depth)), nullptr, 0,
+                          launch_);
     launch_.only_loads = false;
 }
 
@@ -581,6 +594,45 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
         else
             launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, common(image, request, nullptr, result),
                    stream);
+    }
+}
+
+void Analyzer::enqueue(const PlanarBatchView& batch, const AnalysisRequest& request, void* results,
+                       cudaStream_t stream) {
+    ImageView image = batch.first;
+    const auto sample = static_cast<std::int64_t>(sample_bytes(image.depth));
+    const auto not_whole = [&](std::int64_t bytes) { return bytes % sample != 0; };
+    require_planned(image, plan_.channels, plan_.depth);
+    if (batch.images < 1) throw InvalidArgument("planes of " + std::to_string(batch.images) + " images");
+    if ((image.height > 1 && image.row_bytes < image.width * sample) || not_whole(image.row_bytes) ||
+        not_whole(batch.plane_bytes) || not_whole(batch.image_bytes))
+        throw InvalidArgument("planes: row_bytes of " + std::to_string(image.row_bytes) + ", plane_bytes of " +
+                              std::to_string(batch.plane_bytes) + " and image_bytes of " +
+                              std::to_string(batch.image_bytes) + ": a row of a plane has " +
+                              std::to_string(image.width * sample) + " bytes, and all must be whole samples");
+    if (image.pixels() > plan_.planar_pixels)
+        throw InvalidArgument("image of " + std::to_string(image.pixels()) +
+                              " pixels whose channels lie in planes: the analyzer was planned for " +
+                              std::to_string(plan_.planar_pixels) + " such (StreamPlan::planar_pixels)");
+    require_results(results);
+    const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
+    const std::size_t each = interleaved_bytes(plan_, image.pixels());
+    const auto at_once = static_cast<std::int64_t>(interleaved_bytes(plan_, plan_.planar_pixels) / each);
+    const std::size_t result = layout(request, nullptr).bytes;
+    Launch launch = launch_;
+    launch.stream = stream;
+    Planes planes{{image.data, image.width, image.height, image.row_bytes}, batch.plane_bytes, batch.image_bytes, 0};
+    if (image.height == 1 || image.row_bytes == image.width * sample) planes.first = {image.data, image.pixels(), 1, 0};
+    image.data = memory.interleaved;
+    image.row_bytes = image.packed_row_bytes();
+    for (std::int64_t i = 0; i < batch.images; i += planes.images) {
+        planes.images = std::min(at_once, batch.images - i);
+        planes.first.data = static_cast<const char*>(batch.first.data) + i * batch.image_bytes;
+        launch_interleave(planes, plan_.channels, static_cast<int>(sample), memory.interleaved,
+                          static_cast<std::int64_t>(each), launch);
+        if (batch.first.mask) image.mask = batch.first.mask + i * batch.mask_bytes;
+        enqueue(BatchView{image, planes.images, static_cast<std::int64_t>(each), batch.mask_bytes}, nullptr, request,
+                nullptr, static_cast<char*>(results) + static_cast<std::size_t>(i) * result, stream);
     }
 }
 

@@ -44,6 +44,7 @@ class Analyzer {
                  cudaStream_t stream);
     void enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
                  const Normalization* normalization, void* results, cudaStream_t stream);
+    void enqueue(const PlanarBatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
 
   private:
     /// Enqueues the work on one valid view that takes several launches: its analysis by a request with a Validity, or

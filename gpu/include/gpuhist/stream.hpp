@@ -31,6 +31,16 @@ struct BasicBatchView {
 using BatchView = BasicBatchView<const void>;
 using MutableBatchView = BasicBatchView<void>;
 
+/// Batch of images of one size and type whose channels lie in planes of their own: a tensor N × C × H × W. It owns
+/// nothing.
+struct PlanarBatchView {
+    ImageView first;               ///< the first image; `data` and `row_bytes` are those of its first plane
+    std::int64_t plane_bytes = 0;  ///< bytes from one plane of an image to the next, a multiple of a sample
+    std::int64_t images = 1;
+    std::int64_t image_bytes = 0;  ///< bytes from one image to the next, a multiple of a sample
+    std::int64_t mask_bytes = 0;   ///< as in BasicBatchView
+};
+
 /// Channel in an ImageResult: plain data, for kernels to read. In a weighted result, mean, std and the sums weight each
 /// sample with the alpha of its pixel, and `weight` takes the place of n. The other numbers are not weighted.
 struct ChannelResult {
@@ -99,6 +109,9 @@ struct StreamPlan {
     /// for a mask, or for a copy if the samples are floats. Weights take no memory per pixel: for AlphaRule::weight,
     /// any number but 0 is enough. It must be given in advance because calls do not allocate.
     std::int64_t classified_pixels = 0;
+    /// Number of pixels in the largest image of a PlanarBatchView, or in several images that are taken at once; 0:
+    /// there are no such batches. It reserves memory in which the samples of these pixels are interleaved.
+    std::int64_t planar_pixels = 0;
 };
 
 /// Analyzer of images in device memory. Make it once: the constructor loads the kernels. Then `enqueue` only puts one
@@ -144,6 +157,10 @@ class StreamAnalyzer {
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                  cudaStream_t stream);
+
+    /// Enqueues the analysis of images whose channels lie in planes. Their samples are interleaved first, in the memory
+    /// of StreamPlan::planar_pixels; as many images as it holds are measured together.
+    void enqueue(const PlanarBatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
 
     /// Enqueues the analysis of images and a normalized copy of each, by its own table. The outputs follow the rules of
     /// Engine::normalize, and are u8, u16 or f32. Exact modes and the curves that need no counts are supported, except
