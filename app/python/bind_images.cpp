@@ -210,6 +210,12 @@ void bind_images(nb::module_& module) {
         .def_prop_ro("nodata", [](const Picture& picture) { return picture.image.nodata; })
         .def_prop_ro("alpha", [](const Picture& picture) { return to_string(picture.image.alpha); })
         .def_prop_ro("samples", &samples_of)
+        .def_prop_ro("pixel_size",
+                     [](const Picture& picture) -> std::optional<std::tuple<double, double, std::string>> {
+                         const auto& size = picture.image.pixel_size;
+                         if (!size) return std::nullopt;
+                         return std::tuple(size->width, size->height, size->unit);
+                     })
         .def("pixels", &pixels_of, nb::sig("def pixels(self) -> numpy.typing.NDArray[typing.Any]"),
              "Copy of the samples, colors in the order red, green, blue, alpha.")
         .def_prop_ro(

@@ -22,6 +22,12 @@ void bind_measurement(nb::module_& module) {
         .def_prop_ro("alpha", [](const Measurement& one) { return std::string(one.info.alpha); })
         .def_prop_ro("damage", [](const Measurement& one) { return std::string(one.info.damage); })
         .def_prop_ro("pages", [](const Measurement& one) { return one.info.pages; })
+        .def_prop_ro("pixel_size",
+                     [](const Measurement& one) -> std::optional<std::tuple<double, double, std::string>> {
+                         const io::ImageInfo& info = one.info;
+                         if (!(info.pixel_width > 0)) return std::nullopt;
+                         return std::tuple(info.pixel_width, info.pixel_height, info.pixel_unit);
+                     })
         .def_prop_ro("bins", [](const Measurement& one) { return one.histogram.bins; })
         .def_prop_ro("range",
                      [](const Measurement& one) -> Bounds {

@@ -143,6 +143,11 @@ io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
         info.alpha = to_string(picture->image.alpha);
         info.damage = to_string(picture->image.damage);
         info.pages = picture->image.pages;
+        if (const auto& size = picture->image.pixel_size) {
+            info.pixel_width = size->width;
+            info.pixel_height = size->height;
+            info.pixel_unit = size->unit;
+        }
     }
     info.width = image.width;
     info.height = image.height;

@@ -14,7 +14,7 @@ namespace {
 
 /// Number of the form of these bytes. The fields that structures list make it another by themselves.
 constexpr std::uint32_t version = [] {
-    std::uint32_t number = 5;  // of what is written by hand below
+    std::uint32_t number = 6;  // of what is written by hand below
     Statistics::for_each_field([&](const char* name, auto) {
         do number = (number ^ static_cast<unsigned char>(*name)) * 0x01000193u;  // FNV-1a
         while (*name++ != 0);
@@ -185,7 +185,8 @@ void word(Archive& archive, const char*& text, std::initializer_list<const char*
 }
 template <class Archive>
 void structure(Archive& archive, io::ImageInfo& info) {
-    fields(archive, info.path, info.width, info.height, info.depth, info.white, info.pages);
+    fields(archive, info.path, info.width, info.height, info.depth, info.white, info.pages, info.pixel_width,
+           info.pixel_height, info.pixel_unit);
     word(archive, info.alpha,
          {to_string(io::Alpha::none), to_string(io::Alpha::straight), to_string(io::Alpha::premultiplied)});
     word(archive, info.damage,

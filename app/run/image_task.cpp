@@ -256,13 +256,17 @@ bool Measurer::needs_values(const Image& image) const {
 /// Facts about an image that was analyzed.
 io::ImageInfo Measurer::info_of(const Image& image) const {
     return {image.outcome->input.path,
+    const io::PixelSize size = image.file.pixel_size.value_or(io::PixelSize());
             image.view.width,
             image.view.height,
             image.view.depth,
             image.analysis.white,
             io::to_string(image.file.alpha),
             io::to_string(image.file.damage),
-            image.file.pages};
+            image.file.pages,
+            size.width,
+            size.height,
+            size.unit};
 }
 
 /// Files that are written about an input in this pass.

@@ -102,6 +102,8 @@ const char* const what_is_weighted_centroid =
     "sum v x / sum v and sum v y / sum v over the channel's valid samples v, with exact sums; in weighted images, "
     "alpha v takes the place of v.";
 const char* const some_sum = "regions, sum not 0";
+const char* const what_is_pixel_size = "Size of a pixel, by OME-XML, ImageJ or GeoTIFF.";
+const char* const sized = "TIFFs that say so";
 const char* const if_robust = "--robust";
 const char* const sigma_clip = "astropy.stats.sigma_clip(maxiters=None)";
 const char* const what_clipping_leaves =
@@ -301,6 +303,16 @@ const Column robust_columns[] = {
      if_robust, everywhere, true, statistic<&Statistics::clipped_share>, 0, 0, true},
 };
 
+/// Columns of images and regions, after those.
+const Column pixel_size_columns[] = {
+    {"pixel_width", "pixel_unit", Type::number, what_is_pixel_size, "the decoder", sized, of_image, false,
+     field<&ColumnRow::pixel_width>},
+    {"pixel_height", "pixel_unit", Type::number, what_is_pixel_size, "the decoder", sized, of_image, false,
+     field<&ColumnRow::pixel_height>},
+    {"pixel_unit", "none", Type::text, "Unit of the size of a pixel, such as m or degree.", "the decoder", sized,
+     of_image, false, text<&ColumnRow::pixel_unit>},
+};
+
 /// Columns that flags alone have.
 const Column of_flags[] = {
     {"flag", "none", Type::text, "The name of the flag.", "gpuhist", "flags", of_flag, false, field<&ColumnRow::flag>},
@@ -493,6 +505,7 @@ std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std:
     list.insert(list.end(), std::begin(last_columns), std::end(last_columns));
     list.insert(list.end(), std::begin(region_columns), std::end(region_columns));
     if (robust) list.insert(list.end(), std::begin(robust_columns), std::end(robust_columns));
+    list.insert(list.end(), std::begin(pixel_size_columns), std::end(pixel_size_columns));
     std::size_t place = 0;
     for (const MeasureColumn& of : measure_columns())
         list.push_back(

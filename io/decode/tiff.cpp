@@ -276,9 +276,12 @@ Image decode(const EncodedImage& file) {
     image.alpha = layout.alpha;
     image.zero_is_white = zero_is_white;
     image.bands = layout.bands;
-    if (layout.finish == Finish::none && layout.meaning == Samples::color && layout.channels == 1 && !file.options.raw)
-        if (std::string name = name_of_plane(file.bytes, file.probe.page.number); !name.empty())
-            image.bands = {std::move(name)};
+    if (!file.options.raw) {
+        PageDescription described = describe_page(file.bytes, layout, file.probe.page.number);
+        const bool gray = layout.finish == Finish::none && layout.meaning == Samples::color && layout.channels == 1;
+        if (gray && !described.channel.empty()) image.bands = {std::move(described.channel)};
+        image.pixel_size = std::move(described.pixel_size);
+    }
     image.nodata = layout.nodata(image.nodata_problem);
     if (file.options.metadata) image.metadata = std::make_shared<const Metadata>(metadata_of(file.bytes, layout));
     image.pages = file.probe.pages;

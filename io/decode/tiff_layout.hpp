@@ -175,9 +175,14 @@ TiffPages first_tiff_page(const Bytes& file);
 /// Text of XML with its entities replaced; unknown entities stay.
 std::string unescape_xml(std::string_view xml);
 
-/// Name that OME-XML or ImageJ gives to the channel of a page of one sample per pixel, the first page being 0; empty
-/// if there is none.
-std::string name_of_plane(const Bytes& file, std::uint64_t page);
+/// Facts that a file gives about a page beside its samples.
+struct PageDescription {
+    std::string channel;                  ///< name of its channel, by OME-XML or ImageJ; empty: it has none
+    std::optional<PixelSize> pixel_size;  ///< of the image turned upright
+};
+
+/// Describes a page, the first of which is 0.
+PageDescription describe_page(const Bytes& file, const TiffLayout& layout, std::uint64_t page);
 
 /// Metadata of a page, for a copy that is turned upright.
 Metadata metadata_of(const Bytes& file, const TiffLayout& layout);

@@ -48,6 +48,11 @@ ColumnRow row_of(const ImageInfo& info) {
     row.alpha = info.alpha;
     row.damage = info.damage;
     row.pages = info.pages;
+    if (info.pixel_width > 0 && info.pixel_height > 0) {
+        row.pixel_width = info.pixel_width;
+        row.pixel_height = info.pixel_height;
+        row.pixel_unit = info.pixel_unit;
+    }
     return row;
 }
 

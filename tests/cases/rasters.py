@@ -667,6 +667,70 @@ def outlines():
     case(list(found) == [("pages.tif#2", "second")] and np.isclose(found["pages.tif#2", "second"], image[::-1][5:21, 7:30].mean()), f"a region of a page: {found}")
 
 
+def pixel_sizes():
+    """Sizes of pixels, as tifffile reads them of OME-XML and ImageJ, and rasterio of GeoTIFF."""
+
+    def sizes_of(path, *words):
+        told = run("-q", path, "--write", "stats", "-o", "sizes", *words)
+        case(told.returncode == 0, f"size of pixels of {path}: {told.stderr}")
+        return [(float(row["pixel_width"] or 0), float(row["pixel_height"] or 0), row["pixel_unit"]) for row in rows("sizes/stats.csv")]
+
+    def one_of(path, *words):
+        found = set(sizes_of(path, *words))
+        case(len(found) == 1, f"sizes of pixels of {path}: {found}")
+        return found.pop()
+
+    planes = random.integers(0, 9000, (3, 2, 30, 40)).astype(np.uint16)
+    for unit, across, down in (("µm", 0.325, 0.65), ("nm", 108.3, 108.3), ("mm", 0.1, 0.2), ("Å", 12.5, 12.5)):
+        metadata = {"axes": "ZCYX", "PhysicalSizeX": across, "PhysicalSizeXUnit": unit, "PhysicalSizeY": down, "PhysicalSizeYUnit": unit}
+        tifffile.imwrite("sized.ome.tif", planes, metadata=metadata)
+        with tifffile.TiffFile("sized.ome.tif") as file:
+            told = tifffile.xml2dict(file.ome_metadata)["OME"]["Image"]["Pixels"]
+        right = (told["PhysicalSizeX"], told["PhysicalSizeY"], told["PhysicalSizeXUnit"])
+        case(one_of("sized.ome.tif", "--pages", "all") == right, f"size in OME-XML: {right}")
+    tifffile.imwrite("sized.ome.tif", planes, metadata={"axes": "ZCYX", "PhysicalSizeX": 0.5, "PhysicalSizeY": 500, "PhysicalSizeYUnit": "nm"})
+    case(one_of("sized.ome.tif") == (0.5, 0.5, "µm"), "two units in OME-XML")
+    for metadata in ({"axes": "ZCYX"}, {"axes": "ZCYX", "PhysicalSizeX": 0.5}, {"axes": "ZCYX", "PhysicalSizeX": 0.5, "PhysicalSizeY": 500, "PhysicalSizeYUnit": "Å"}):
+        tifffile.imwrite("sized.ome.tif", planes, metadata=metadata)
+        case(one_of("sized.ome.tif") == (0, 0, ""), f"no size in OME-XML: {metadata}")
+    with tifffile.TiffWriter("series.ome.tif") as file:
+        for side in (0.5, 0.25):
+            file.write(planes[0], metadata={"axes": "CYX", "PhysicalSizeX": side, "PhysicalSizeY": 2 * side})
+    case([side for side, *_ in sizes_of("series.ome.tif", "--pages", "all")] == [0.5, 0.5, 0.25, 0.25], "two images in OME-XML")
+    colors = random.integers(0, 255, (30, 40, 3)).astype(np.uint8)
+    tifffile.imwrite("colors.ome.tif", colors, photometric="rgb", metadata={"axes": "YXS", "PhysicalSizeX": 0.22, "PhysicalSizeY": 0.22})
+    case(one_of("colors.ome.tif") == (0.22, 0.22, "µm"), "colors of OME-XML")
+    for unit, name in (("um", "µm"), ("micron", "µm"), ("\\u00B5m", "µm"), ("nm", "nm"), ("inch", "inch"), ("pixel", "")):
+        tifffile.imwrite("sized.tif", planes[:, 0], imagej=True, resolution=(4, 2.5), metadata={"axes": "ZYX", "unit": unit})
+        with tifffile.TiffFile("sized.tif") as file:
+            told = file.pages[0].tags["XResolution"].value, file.pages[0].tags["YResolution"].value, file.imagej_metadata["unit"]
+        right = (told[0][1] / told[0][0], told[1][1] / told[1][0], name) if name else (0, 0, "")
+        case(one_of("sized.tif", "--pages", "all") == right, f"size of ImageJ: {told}")
+    tifffile.imwrite("plain.tif", planes[0, 0], resolution=(300, 300), resolutionunit="inch", metadata=None)
+    case(one_of("plain.tif") == (0, 0, ""), "dots per inch are no size of a pixel")
+    band = random.integers(0, 255, (1, 30, 40)).astype(np.uint8)
+    affine = rasterio.transform.Affine
+    for crs, transform, unit in (
+        ("EPSG:32633", affine(10, 0, 4e5, 0, -20, 5e6), "m"),
+        ("EPSG:4326", affine(0.25, 0, 11, 0, -0.5, 48), "degree"),
+        ("EPSG:2263", affine(2, 0, 9e5, 0, -2, 2e5), "US survey foot"),
+        ("EPSG:32633", affine(6, 8, 4e5, 8, -6, 5e6), "m"),
+        (None, affine(3, 0, 1, 0, -3, 2), ""),
+    ):
+        make_raster("sized.tif", band, crs=crs, transform=transform)
+        with rasterio.open("sized.tif") as file:
+            a, b, _, d, e, *_ = file.transform
+            spelled = file.crs.units_factor[0] if file.crs else ""
+        case(spelled[:3] == ("met" if unit == "m" else unit[:3]), f"rasterio's unit: {spelled}")
+        case(one_of("sized.tif") == (np.hypot(a, d), np.hypot(b, e), unit), f"size of a pixel in {crs}: {one_of('sized.tif')}")
+    tifffile.imwrite("labels.tif", (np.arange(1200).reshape(30, 40) // 300).astype(np.uint8), metadata=None)
+    run("-q", "series.ome.tif", "--labels", "labels.tif", "--write", "stats", "-o", "sizes")
+    found = rows("sizes/regions.csv")
+    case(len(found) == 3 and all((row["pixel_width"], row["pixel_height"], row["pixel_unit"]) == ("0.5", "1", "µm") for row in found), "size of pixels beside regions")
+    told = json.loads(run("-q", "series.ome.tif", "--format", "json", "--write", "none").stdout)
+    case((told["pixel_width"], told["pixel_height"], told["pixel_unit"]) == (0.5, 1, "µm"), "size of pixels in JSON")
+
+
 def by_file():
     frames = [random.integers(0, 4000, (3, 20, 30)).astype(np.uint16) for _ in range(2)]
     os.makedirs("series")
@@ -695,6 +759,7 @@ with tempfile.TemporaryDirectory() as folder:
     transforms()
     turned()
     nodata()
+    pixel_sizes()
     other_metadata()
     overviews()
     in_strips()

@@ -149,7 +149,9 @@ TEST(Columns, MakeEveryFile) {
     whole.summary.add(analysis);
     EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats))));
     const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, rows, list));
-    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,white,alpha,damage,pages,luma,channels");
+    EXPECT_EQ(joined(keys(line)),
+              "schema,path,width,height,depth,white,alpha,damage,pages,pixel_width,pixel_height,"
+              "pixel_unit,luma,channels");
     EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats), true));
     EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)), joined(names_of(columns(list, ColumnFile::dataset))));
     const auto set = nlohmann::ordered_json::parse(io::dataset_json({whole, group}, {}, list));
@@ -188,28 +190,34 @@ TEST(Columns, OnTheUnitScaleAreOverWhite) {
     EXPECT_EQ(unit_scale(3.0, std::nullopt), std::nullopt);
 }
 
-TEST(Columns, OfAnImageTellWhiteAlphaDamageAndPages) {
+TEST(Columns, OfAnImageTellWhiteAlphaDamagePagesAndTheSizeOfPixels) {
     Analysis analysis = analyze({1, 2, 3, 4, 5, 6, 7, 8}, 4);
     analysis.white = 6;
     io::ImageInfo image{"x", 2, 1, Depth::u8};
     const auto last = [&] {
         const std::string lines = io::stats_csv_rows(image, statistics(analysis));
-        return lines.substr(lines.size() - 43);
+        return lines.substr(lines.size() - 55);
     };
-    EXPECT_TRUE(last().ends_with(",255,,,1,2,0,0,,,,,,,,,12,4\n"))
+    EXPECT_TRUE(last().ends_with(",255,,,1,2,0,0,,,,,,,,,12,4,,,\n"))
         << last();  // where nothing is said, the depth's highest
     image.white = 6;
     image.alpha = "premultiplied";
-    EXPECT_TRUE(last().ends_with(",6,premultiplied,,1,2,0,0,,,,,,,,,12,4\n")) << last();
+    EXPECT_TRUE(last().ends_with(",6,premultiplied,,1,2,0,0,,,,,,,,,12,4,,,\n")) << last();
     image.alpha = "straight";
     image.damage = "truncated";
     image.pages = 7;
-    EXPECT_TRUE(last().ends_with(",6,straight,truncated,7,2,0,0,,,,,,,,,12,4\n")) << last();
+    image.pixel_width = 0.25;
+    image.pixel_height = 0.5;
+    image.pixel_unit = "mm";
+    EXPECT_TRUE(last().ends_with(",6,straight,truncated,7,2,0,0,,,,,,,,,12,4,0.25,0.5,mm\n")) << last();
     const auto json = nlohmann::json::parse(io::stats_json(image, statistics(analysis)));
     EXPECT_EQ(json["white"], 6);
     EXPECT_EQ(json["alpha"], "straight");
     EXPECT_EQ(json["damage"], "truncated");
     EXPECT_EQ(json["pages"], 7);
+    EXPECT_EQ(json["pixel_width"], 0.25);
+    EXPECT_EQ(json["pixel_height"], 0.5);
+    EXPECT_EQ(json["pixel_unit"], "mm");
     EXPECT_EQ(json["channels"][0]["clipped_high"], 0.5);  // red, 3 and 7
     EXPECT_EQ(json["channels"][5]["clipped_high"], 0.5);  // alpha, 4 and 8
     image.alpha = image.damage = "";

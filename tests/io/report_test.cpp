@@ -73,12 +73,12 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
 
 TEST(Report, RowsAreExact) {
     // Empty fields up to pages, valid, masked and nodata, and behind these the weight and its seven percentiles; then
-    // sum and mode.
+    // sum and mode, and three columns of the size of pixels.
     const auto line = [](const std::string& fields, int valid, const std::string& last) {
         constexpr std::size_t weights = 8;
         const auto commas = static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ','));
-        return fields + std::string(number_of_columns() - 7 - weights - commas, ',') + ",1," + std::to_string(valid) +
-               ",0,0" + std::string(weights + 1, ',') + last + "\n";
+        return fields + std::string(number_of_columns() - 10 - weights - commas, ',') + ",1," + std::to_string(valid) +
+               ",0,0" + std::string(weights + 1, ',') + last + ",,,\n";
     };
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),
@@ -160,7 +160,8 @@ TEST(Report, JsonParsesBack) {
     // The names and their order are those of stats.csv, and so are the values.
     const auto columns = parse_csv(stats_csv_header()).at(0);
     const auto cells = parse_csv(stats_csv_rows(image, {full_row()})).at(0);
-    const std::set<std::string> of_image{"path", "width", "height", "depth", "white", "alpha", "damage", "pages"};
+    const std::set<std::string> of_image{"path",   "width", "height",      "depth",        "white",     "alpha",
+                                         "damage", "pages", "pixel_width", "pixel_height", "pixel_unit"};
     std::size_t i = 0;
     const auto go_on = [&] {
         while (i < columns.size() && of_image.count(columns[i]) > 0) EXPECT_TRUE(json.contains(columns[i++]));

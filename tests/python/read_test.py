@@ -96,6 +96,36 @@ def test_facts_of_a_file(tmp_path, rng):
     np.testing.assert_array_equal(masked.mask, array > 100)
 
 
+def test_size_of_pixels(tmp_path, rng):
+    planes = rng.integers(0, 9000, (2, 20, 30)).astype(np.uint16)
+    sides = {"PhysicalSizeX": 0.325, "PhysicalSizeY": 0.5, "PhysicalSizeYUnit": "µm", "PhysicalSizeXUnit": "µm"}
+    tifffile.imwrite(tmp_path / "a.ome.tif", planes, metadata={"axes": "ZYX", **sides})
+    with tifffile.TiffFile(tmp_path / "a.ome.tif") as file:
+        told = tifffile.xml2dict(file.ome_metadata)["OME"]["Image"]["Pixels"]
+    right = gh.PixelSize(told["PhysicalSizeX"], told["PhysicalSizeY"], told["PhysicalSizeXUnit"])
+    read = gh.read(tmp_path / "a.ome.tif", page=2)
+    assert read.pixel_size == right == (0.325, 0.5, "µm") and read.pixel_size.unit == "µm"
+    assert pickle.loads(pickle.dumps(read)).pixel_size == read[3:, 2:].pixel_size == right
+    measured = gh.measure(tmp_path / "a.ome.tif", page=2)
+    assert measured.pixel_size == pickle.loads(pickle.dumps(measured)).pixel_size == right
+    assert gh.measure(planes[0]).pixel_size is None and gh.read(gh_bytes(planes[0])).pixel_size is None
+    labels = np.arange(600, dtype=np.uint16).reshape(20, 30) // 150
+    found = gh.regions(tmp_path / "a.ome.tif", labels, page=1)
+    for wide in (False, True):
+        frame = found.to_pandas(wide=wide)
+        assert list((frame.area * frame.pixel_width * frame.pixel_height).unique()) == [150 * 0.325 * 0.5]
+        assert set(frame.pixel_unit) == {"µm"}
+    assert not {"pixel_width", "gray_pixel_width"} & set(gh.regions(planes[0], labels).to_pandas(wide=True))
+    table = gh.table([tmp_path / "a.ome.tif"]).to_pylist()
+    assert [(row["pixel_width"], row["pixel_height"], row["pixel_unit"]) for row in table] == [right]
+
+
+def gh_bytes(array):
+    content = io.BytesIO()
+    Image.fromarray(array).save(content, "PNG")
+    return content.getvalue()
+
+
 def test_copies_of_files_are_those_of_their_pixels(files, tmp_path):
     top, pixels = files
     for name in ("gray.png", "gray16.png", "rgb.png", "rgba.png", "float32.tif", "bands.tif"):

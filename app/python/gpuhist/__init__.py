@@ -34,7 +34,7 @@ from ._normalize import normalize
 from ._parquet import to_parquet
 from ._read import read, write
 from ._regions import Box, Region, Regions, regions
-from ._result import Histogram, Result
+from ._result import Histogram, PixelSize, Result
 from ._sets import Batches, Results, batches, measure_many, table
 from ._summary import Summary
 
@@ -57,6 +57,7 @@ __all__ = [
     "MissingError",
     "NotPermittedError",
     "OutOfMemory",
+    "PixelSize",
     "Pixels",
     "Region",
     "RegionAnalyzer",

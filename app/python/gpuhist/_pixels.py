@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._result import PixelSize
 
 class Pixels(np.ndarray[Any, np.dtype[Any]]):
     """Array of the samples of a file as they are stored: (height, width) of gray, else (height, width, channels).
@@ -26,6 +27,9 @@ class Pixels(np.ndarray[Any, np.dtype[Any]]):
     """straight or premultiplied, as the file stores its colors; None without alpha."""
     mask: npt.NDArray[np.bool_] | None
     """Mask of the file with the shape (height, width), False where it excludes a pixel; None without a mask."""
+    pixel_size: PixelSize | None
+    """Width and height of a pixel in space, and their unit; None if the file doesn't say. Views keep it, also those of
+    every other pixel."""
     path: str
     """Path of the file; empty for the content of a file."""
 
@@ -33,7 +37,7 @@ class Pixels(np.ndarray[Any, np.dtype[Any]]):
         same_type = made_from is not None and made_from.dtype == self.dtype
         for name in ("samples", "path"):
             setattr(self, name, getattr(made_from, name, ""))
-        for name in ("pages", "alpha", "mask"):
+        for name in ("pages", "alpha", "mask", "pixel_size"):
             setattr(self, name, getattr(made_from, name, None))
         for name in ("white", "nodata"):
             setattr(self, name, getattr(made_from, name, None) if same_type else None)

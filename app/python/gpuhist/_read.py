@@ -24,8 +24,8 @@ def read(
     image
         A path, a URL that fsspec opens, the bytes of a file, or a file object.
 
-    Returns a numpy array with the attributes ``samples``, ``white``, ``nodata``, ``pages``, ``alpha``, ``mask`` and
-    ``path``. Its shape is (height, width) for gray, else (height, width, channels), as the image is shown: turned by
+    Returns a numpy array with the attributes ``samples``, ``white``, ``nodata``, ``pages``, ``alpha``, ``mask``,
+    ``pixel_size`` and ``path``. Its shape is (height, width) for gray, else (height, width, channels), as the image is shown: turned by
     its EXIF orientation. ``measure(read(path))`` has the numbers of ``measure(path)``, unless the file names nodata or
     has a mask: give nodata= and mask= then.
 
@@ -41,10 +41,13 @@ def read(
 def pixels_of(picture: _native.Picture, path: str) -> Pixels:
     """Copy of the pixels of a picture."""
     from ._pixels import Pixels
+    from ._result import PixelSize
 
     pixels = picture.pixels().view(Pixels)
     pixels.samples, pixels.white, pixels.nodata = picture.samples, picture.white, picture.nodata
     pixels.pages, pixels.alpha, pixels.path = picture.pages, picture.alpha or None, path
+    size = picture.pixel_size
+    pixels.pixel_size = None if size is None else PixelSize(*size)
     own = own_mask_of(picture)
     pixels.mask = None if own is None else own != 0
     return pixels

@@ -138,7 +138,7 @@ class Regions(Mapping[int, Region]):
 
         With wide=True, it has one row per region, as skimage's regionprops_table: ``label``, the box, the area and the
         centroid, and the numbers of each channel, such as ``red_mean``. Without weights, there are no columns of
-        weights.
+        weights. ``pixel_width``, ``pixel_height`` and ``pixel_unit`` are there if the file has a size of pixels.
         """
         import pandas as pd
 
@@ -148,10 +148,11 @@ class Regions(Mapping[int, Region]):
         frame["region"] = frame["region"].astype("uint64")
         if not wide:
             return frame
-        facts = [*_PLACE, "region", "channel", "depth", "pixels", "white", "alpha", "damage", "pages"]
+        place = _PLACE + (_PIXEL_SIZE if frame["pixel_width"].notna().any() else [])
+        facts = [*_PLACE, *_PIXEL_SIZE, "region", "channel", "depth", "pixels", "white", "alpha", "damage", "pages"]
         left_out = [] if frame["weight"].notna().any() else ["weight", *(name for name in names if name[:2] == "wp")]
         numbers = [name for name in frame.columns if name not in facts and name not in left_out]
-        parts = [frame.groupby("region", sort=False)[_PLACE].first()]
+        parts = [frame.groupby("region", sort=False)[place].first()]
         for channel, part in frame.groupby("channel", sort=False):
             parts.append(part.set_index("region")[numbers].add_prefix(f"{channel}_"))
         return pd.concat(parts, axis=1).rename_axis("label").reset_index()
@@ -170,6 +171,7 @@ class Regions(Mapping[int, Region]):
 
 
 _PLACE = ["x", "y", "width", "height", "area", "centroid_x", "centroid_y"]
+_PIXEL_SIZE = ["pixel_width", "pixel_height", "pixel_unit"]
 _SHOWN_REGIONS = 20
 
 

@@ -91,6 +91,15 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return f"<table><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr>{body}</table>"
 
 
+class PixelSize(NamedTuple):
+    """Size of a pixel in space, as OME-XML, ImageJ or GeoTIFF give it in a TIFF."""
+
+    width: float
+    height: float
+    unit: str
+    """Unit of both, such as µm, m or degree; empty if the file names none."""
+
+
 class Result(Mapping[str, Statistics]):
     """Results of one image: a mapping of the names of channels to their Statistics. It does not change.
 
@@ -216,6 +225,12 @@ class Result(Mapping[str, Statistics]):
     def pages(self) -> int:
         """Number of pages in the file."""
         return self._found.pages
+
+    @property
+    def pixel_size(self) -> PixelSize | None:
+        """Width and height of a pixel in space, and their unit; None if the file doesn't say."""
+        size = self._found.pixel_size
+        return None if size is None else PixelSize(*size)
 
     @property
     def regions(self) -> Regions:

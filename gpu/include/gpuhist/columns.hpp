@@ -34,6 +34,8 @@ struct ColumnRow {
     std::int64_t width = 0, height = 0;                   ///< those of a region: its box
     std::string_view alpha{}, damage{};                   ///< empty: none
     std::uint64_t pages = 1;                              ///< number of pages in the file of the image
+    std::optional<double> pixel_width{}, pixel_height{};  ///< in `pixel_unit`; absent: unknown
+    std::string_view pixel_unit{};                        ///< empty: unknown
     const std::vector<MeasureValue>* measures = nullptr;  ///< its `measure_values`; null: none
 
     // A region.

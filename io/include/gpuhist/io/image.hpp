@@ -32,6 +32,12 @@ constexpr const char* to_string(Damage damage) {
     return words[static_cast<std::size_t>(damage)];
 }
 
+/// Size of a pixel in space, as a file gives it.
+struct PixelSize {
+    double width = 0, height = 0;  ///< positive
+    std::string unit;              ///< unit of both, such as `µm`, `m` or `degree`; empty: the file names none
+};
+
 /// Image from a file: its samples, and the facts that the file gives about them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
@@ -49,6 +55,8 @@ struct Image {
     Alpha alpha = Alpha::none;
     std::optional<double> nodata;  ///< value that stands for no data, if the file names one: that of GDAL in a TIFF
     std::string nodata_problem;    ///< fault of the value that the file names; else empty
+    /// Size of a pixel of a TIFF, by OME-XML, ImageJ or GeoTIFF; absent: the file doesn't say.
+    std::optional<PixelSize> pixel_size;
     /// Metadata of a page of a TIFF, for its copies; null: DecodeOptions::metadata did not ask for it.
     std::shared_ptr<const Metadata> metadata;
     std::string format;       ///< format of the file, with its article: "a PNG"

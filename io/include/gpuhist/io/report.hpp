@@ -18,10 +18,12 @@ struct ImageInfo {
     std::int64_t width = 0;
     std::int64_t height = 0;
     Depth depth = Depth::u8;
-    double white = 0;         ///< value that stands for white; 0: the highest of the depth
-    const char* alpha = "";   ///< `straight` or `premultiplied`; empty without alpha
-    const char* damage = "";  ///< `damaged` or `truncated` if such a file was accepted; else empty
-    std::uint64_t pages = 1;  ///< number of pages in the file of the image
+    double white = 0;                          ///< value that stands for white; 0: the highest of the depth
+    const char* alpha = "";                    ///< `straight` or `premultiplied`; empty without alpha
+    const char* damage = "";                   ///< `damaged` or `truncated` if such a file was accepted; else empty
+    std::uint64_t pages = 1;                   ///< number of pages in the file of the image
+    double pixel_width = 0, pixel_height = 0;  ///< size of a pixel in `pixel_unit`; 0: unknown
+    std::string pixel_unit{};                  ///< such as `µm`; empty: unknown
 };
 
 /// Region of an image, for files.
