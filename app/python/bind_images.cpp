@@ -29,12 +29,13 @@ struct Borrowed {
 };
 
 io::DecodeOptions decoding(std::uint64_t page, std::optional<std::uint64_t> max_pixels, const std::string& on_damaged,
-                           bool masks = true) {
+                           bool masks = true, bool nodata = true) {
     io::DecodeOptions options;
     options.page = page;
     if (max_pixels) options.max_pixels = *max_pixels;
     options.on_damaged = on_damaged_of(on_damaged);
     options.masks = masks;
+    options.nodata = nodata;
     return options;
 }
 
@@ -168,8 +169,8 @@ void bind_images(nb::module_& module) {
         });
     module.def("borrow", [](nb::object capsule) { return Borrowed{nb::cast<nb::ndarray<nb::ro>>(capsule)}; });
     const auto picture_of = [](const nb::bytes& path, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
-                               const std::string& on_damaged, bool masks, bool weighted) {
-        const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
+                               const std::string& on_damaged, bool masks, bool nodata, bool weighted) {
+        const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks, nodata);
         const std::string name = bytes_of(path);
         const Unlocked released;
         Picture picture = Picture::read(name, options);
@@ -178,12 +179,13 @@ void bind_images(nb::module_& module) {
     };
     nb::class_<Picture>(module, "Picture")
         .def_static("read", picture_of, "path"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "masks"_a,
-                    "weighted"_a)
+                    "nodata"_a, "weighted"_a)
         .def_static(
             "decode",
             [](const nb::bytes& bytes, const std::string& name, std::uint64_t page,
-               std::optional<std::uint64_t> max_pixels, const std::string& on_damaged, bool masks, bool weighted) {
-                const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks);
+               std::optional<std::uint64_t> max_pixels, const std::string& on_damaged, bool masks, bool nodata,
+               bool weighted) {
+                const io::DecodeOptions options = decoding(page, max_pixels, on_damaged, masks, nodata);
                 const auto* first = static_cast<const unsigned char*>(bytes.data());
                 const std::vector<unsigned char> copy(first, first + bytes.size());
                 const Unlocked released;
@@ -191,7 +193,7 @@ void bind_images(nb::module_& module) {
                 if (weighted) picture.weigh();
                 return picture;
             },
-            "data"_a, "name"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "masks"_a, "weighted"_a)
+            "data"_a, "name"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "masks"_a, "nodata"_a, "weighted"_a)
         .def(
             "companion",
             [](const Picture& picture, const nb::bytes& path, const std::string& role,
@@ -208,14 +210,14 @@ void bind_images(nb::module_& module) {
         .def_prop_ro("pages", [](const Picture& picture) { return picture.image.pages; })
         .def_prop_ro("white", [](const Picture& picture) { return picture.image.white; })
         .def_prop_ro("nodata", [](const Picture& picture) { return picture.image.nodata; })
-        .def_prop_ro("alpha", [](const Picture& picture) { return to_string(picture.image.alpha); })
-        .def_prop_ro("samples", &samples_of)
         .def_prop_ro("pixel_size",
                      [](const Picture& picture) -> std::optional<std::tuple<double, double, std::string>> {
                          const auto& size = picture.image.pixel_size;
                          if (!size) return std::nullopt;
                          return std::tuple(size->width, size->height, size->unit);
                      })
+        .def_prop_ro("alpha", [](const Picture& picture) { return to_string(picture.image.alpha); })
+        .def_prop_ro("samples", &samples_of)
         .def("pixels", &pixels_of, nb::sig("def pixels(self) -> numpy.typing.NDArray[typing.Any]"),
              "Copy of the samples, colors in the order red, green, blue, alpha.")
         .def_prop_ro(

@@ -140,6 +140,7 @@ namespace {
 io::DecodeOptions stored(io::DecodeOptions options) {
     options.raw = true;
     options.masks = false;
+    options.nodata = false;
     options.strips = nullptr;
     options.array.reset();
     options.page = 0;

@@ -115,6 +115,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     io::DecodeOptions decode = decoding();
     decode.allocator = allocator_.get();
     decode.masks = options_.masks_of_file;
+    decode.nodata = options_.nodata_of_file;
     decode.metadata = normalized;
     static const std::uint64_t machine_memory = available_memory();
     decode.page = input.page;
@@ -255,8 +256,8 @@ bool Measurer::needs_values(const Image& image) const {
 
 /// Facts about an image that was analyzed.
 io::ImageInfo Measurer::info_of(const Image& image) const {
-    return {image.outcome->input.path,
     const io::PixelSize size = image.file.pixel_size.value_or(io::PixelSize());
+    return {image.outcome->input.path,
             image.view.width,
             image.view.height,
             image.view.depth,

@@ -111,9 +111,8 @@ class SampleReader {
             const bool fits =
                 layout_.depth == Depth::u32 ? value <= UINT32_MAX : number >= INT32_MIN && number <= INT32_MAX;
             if (!fits)
-                file_.refuse("integers of 64 bits are not supported beyond the range of 32 bits: row " +
-                             std::to_string(y) + " has " +
-                             (layout_.depth == Depth::u32 ? std::to_string(value) : std::to_string(number)));
+                file_.refuse(
+                    unsupported_value(y, layout_.depth == Depth::u32 ? std::to_string(value) : std::to_string(number)));
         }
         switch (sample_bytes(layout_.depth)) {
             case 1:

@@ -306,6 +306,16 @@ std::optional<double> whole_value(const Header& header, const Scaling& scaling, 
     return static_cast<double>(value);
 }
 
+bool in_range(Depth depth, const std::optional<double>& value) {
+    return value && *value >= traits_of(depth).lowest && *value <= traits_of(depth).highest;
+}
+
+/// Whether a value of 32 bits replaces BLANK, which needs more.
+bool nodata_stands_in(const EncodedImage& file, const Header& header, const Scaling& scaling) {
+    return file.options.nodata && header.bits == 64 && header.blank && !scaling.scaled &&
+           !in_range(scaling.depth, whole_value(header, scaling, *header.blank));
+}
+
 std::string refusal_of(const Header& header) {
     if (header.compressed)
         return "a FITS image that is compressed is not supported: expand it with CFITSIO's funpack (Debian: "
@@ -336,6 +346,7 @@ class SampleReader {
         : file_(file),
           header_(header),
           scaling_(scaling),
+          replaced_(nodata_stands_in(file, header, scaling)),
           begin_(header.data + file.probe.page.plane * header.plane_bytes()),
           ahead_(file.bytes) {}
 
@@ -400,9 +411,9 @@ class SampleReader {
                                        static_cast<std::int64_t>(header_.zero));
         } else {
             const std::optional<double> value = whole_value(header_, scaling_, stored);
-            if (!value || *value < std::numeric_limits<Sample>::min() || *value > std::numeric_limits<Sample>::max())
-                file_.refuse("integers of 64 bits are not supported beyond the range of 32 bits: row " +
-                             std::to_string(y) + " stores " + std::to_string(stored));
+            if (replaced_ && stored == *header_.blank) return static_cast<Sample>(stand_in(scaling_.depth));
+            if (!in_range(scaling_.depth, value)) file_.refuse(unsupported_value(y, std::to_string(stored), "stores"));
+            if (replaced_ && *value == stand_in(scaling_.depth)) file_.refuse(unsupported_stand_in(scaling_.depth, y));
             return static_cast<Sample>(*value);
         }
     }
@@ -410,6 +421,7 @@ class SampleReader {
     const EncodedImage& file_;
     const Header& header_;
     const Scaling& scaling_;
+    const bool replaced_;  ///< BLANK, by a value of 32 bits
     const std::uint64_t begin_;
     ReadAhead ahead_;
 };
@@ -516,6 +528,7 @@ Image decode(const EncodedImage& file) {
     image.depth = scaling.depth;
     image.white = traits_of(scaling.depth).highest;
     if (header.blank && header.bits > 0 && !scaling.scaled) image.nodata = whole_value(header, scaling, *header.blank);
+    if (nodata_stands_in(file, header, scaling)) image.nodata = stand_in(scaling.depth);
     image.pages = count_pages(file);
     if (file.probe.truncated.empty() && wrong_checksum(file.bytes, header))
         file.report(image, "a checksum of the FITS file is wrong in " + header.place());

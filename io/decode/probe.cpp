@@ -68,6 +68,18 @@ std::string unsupported_channels(std::uint64_t count) {
     return std::to_string(count) + " channels are not supported: gpuhist reads 1 to " + std::to_string(most_channels);
 }
 
+std::string unsupported_value(std::uint64_t row, const std::string& value, const char* verb) {
+    return "integers of 64 bits are not supported beyond the range of 32 bits: row " + std::to_string(row) + " " +
+           verb + " " + value;
+}
+
+std::string unsupported_stand_in(Depth depth, std::uint64_t row) {
+    const std::string value = std::to_string(static_cast<std::int64_t>(stand_in(depth)));
+    return "a nodata value beyond 32 bits is not supported beside samples that are " + value +
+           ", by which gpuhist replaces it: row " + std::to_string(row) +
+           " has one. Convert the image, as gdal_translate -ot Float64 does";
+}
+
 const ImageFormat* format_named(std::string_view name) {
     const std::size_t dot = name.rfind('.');
     if (dot == name.npos || dot == 0) return nullptr;

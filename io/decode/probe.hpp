@@ -69,6 +69,15 @@ std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uin
 /// Words about depths and numbers of samples per pixel that are not read.
 std::string unsupported_depth(const std::string& depth);
 std::string unsupported_channels(std::uint64_t count);
+/// Words for an integer of 64 bits in a row, which 32 bits do not hold. The row "has" it, or "stores" it.
+std::string unsupported_value(std::uint64_t row, const std::string& value, const char* verb = "has");
+
+/// Value of u32 or s32 that replaces a nodata value of 64 bits (DecodeOptions::nodata).
+constexpr double stand_in(Depth depth) {
+    return traits_of(depth).lowest < 0 ? traits_of(depth).lowest : traits_of(depth).highest;
+}
+/// Words for a sample in a row that has this value, but isn't nodata.
+std::string unsupported_stand_in(Depth depth, std::uint64_t row);
 
 /// Words about the bytes of a file of unknown format.
 std::string describe_unknown(const Bytes& file);

@@ -281,6 +281,7 @@ Image decode(const EncodedImage& file) {
         const bool gray = layout.finish == Finish::none && layout.meaning == Samples::color && layout.channels == 1;
         if (gray && !described.channel.empty()) image.bands = {std::move(described.channel)};
         image.pixel_size = std::move(described.pixel_size);
+        layout.nodata_stands_in = file.options.nodata;
     }
     image.nodata = layout.nodata(image.nodata_problem);
     if (file.options.metadata) image.metadata = std::make_shared<const Metadata>(metadata_of(file.bytes, layout));

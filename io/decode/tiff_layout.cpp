@@ -412,6 +412,28 @@ std::optional<double> TiffLayout::stored_nodata() const {
     return number_of_gdal(directory.text(tag::gdal_nodata, longest_nodata));
 }
 
+std::optional<std::uint64_t> TiffLayout::wide_nodata() const {
+    std::string text = directory.text(tag::gdal_nodata, longest_nodata);
+    text.erase(text.find_last_not_of(" \t\n\v\f\r") + 1);
+    text.erase(0, std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+    const auto whole = [&](auto value) -> std::optional<std::uint64_t> {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+        return static_cast<std::uint64_t>(value);
+    };
+    if (!wide()) return std::nullopt;
+    return traits_of(depth).lowest < 0 ? whole(std::int64_t{0}) : whole(std::uint64_t{0});
+}
+
+std::optional<std::uint64_t> TiffLayout::nodata_beyond() const {
+    const auto bits_of_value = nodata_stands_in ? wide_nodata() : std::nullopt;
+    if (!bits_of_value) return std::nullopt;
+    const bool has_sign = traits_of(depth).lowest < 0;
+    const bool fits = has_sign ? static_cast<std::int64_t>(*bits_of_value) == static_cast<std::int32_t>(*bits_of_value)
+                               : *bits_of_value <= std::numeric_limits<std::uint32_t>::max();
+    return fits ? std::nullopt : bits_of_value;
+}
+
 std::optional<double> TiffLayout::nodata(std::string& problem) const {
     const std::string text = directory.text(tag::gdal_nodata, longest_nodata);
     if (text.empty()) return std::nullopt;
@@ -423,6 +445,7 @@ std::optional<double> TiffLayout::nodata(std::string& problem) const {
     else if (finish != Finish::none)
         problem = "its nodata tag names a stored sample, but gpuhist measures colors";
     if (!problem.empty()) return std::nullopt;
+    if (nodata_beyond()) return stand_in(depth);
     if (raw || traits_of(depth).floating) return value;
     double measured = *value;
     if (bits < 8) {  // fractions stay fractions, which no sample is

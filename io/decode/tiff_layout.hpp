@@ -136,6 +136,11 @@ struct TiffLayout {
     /// use, `problem` says why.
     std::optional<double> nodata(std::string& problem) const;
     std::optional<double> stored_nodata() const;
+    /// Bits of the nodata of integers of 64 bits; absent: the tag names no value of their type.
+    std::optional<std::uint64_t> wide_nodata() const;
+    /// Bits of this value if 32 bits don't hold it and `nodata_stands_in`: then `stand_in(depth)` is the nodata.
+    std::optional<std::uint64_t> nodata_beyond() const;
+    bool nodata_stands_in = false;
     /// Bytes of an image as it is stored, where nothing is compressed.
     std::uint64_t plane_bytes() const;
 

@@ -30,15 +30,25 @@ void unpack(const unsigned char* from, std::uint64_t count, unsigned bits, Sampl
     }
 }
 
-/// Integers of 64 bits as ones of 32. Returns the first that does not fit, as a text, or nothing.
+/// Integers of 64 bits in a row as ones of 32. `nodata`: bits of a value that `stand_in` replaces. Returns why the row
+/// is not read, or nothing.
 template <class Sample>
-std::string narrow(const unsigned char* from, std::uint64_t count, Sample* to) {
+std::string narrow(const unsigned char* from, std::uint64_t count, std::optional<std::uint64_t> nodata,
+                   std::uint64_t row, Sample* to) {
     using Wide = std::conditional_t<std::is_signed_v<Sample>, std::int64_t, std::uint64_t>;
+    constexpr Depth depth = std::is_signed_v<Sample> ? Depth::s32 : Depth::u32;
+    constexpr auto replacement = static_cast<Sample>(stand_in(depth));
     for (std::uint64_t i = 0; i < count; ++i) {
         Wide value;
         std::memcpy(&value, from + i * sizeof value, sizeof value);
         to[i] = static_cast<Sample>(value);
-        if (to[i] != value) return std::to_string(value);
+        if (nodata && static_cast<std::uint64_t>(value) == *nodata) {
+            to[i] = replacement;
+        } else if (to[i] != value) {
+            return unsupported_value(row, std::to_string(value));
+        } else if (nodata && to[i] == replacement) {
+            return unsupported_stand_in(depth, row);
+        }
     }
     return {};
 }
@@ -50,7 +60,8 @@ void swap_colors(Sample* pixels, std::uint64_t count, unsigned channels) {
 
 }  // namespace
 
-TiffSamples::TiffSamples(const TiffLayout& layout, cv::Mat& pixels) : layout_(layout), pixels_(pixels) {
+TiffSamples::TiffSamples(const TiffLayout& layout, cv::Mat& pixels)
+    : layout_(layout), pixels_(pixels), nodata_beyond_(layout.nodata_beyond()) {
     const std::uint64_t values = std::uint64_t{1} << std::min<std::uint64_t>(layout.bits, 16);
     if (layout.palette) {
         colors_.resize(3 * values);
@@ -109,9 +120,9 @@ std::string TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
             if (layout_.wide()) {
                 samples = unpacked.data();
                 if constexpr (sizeof(Sample) == 4)
-                    if (const std::string value = narrow(from, count, samples); !value.empty())
-                        return "integers of 64 bits are not supported beyond the range of 32 bits: row " +
-                               std::to_string(piece.y + y) + " has " + value;
+                    if (std::string problem = narrow(from, count, nodata_beyond_, piece.y + y, samples);
+                        !problem.empty())
+                        return problem;
             } else if (packed) {
                 samples = unpacked.data();
                 unpack(from, count, bits, samples);
@@ -167,6 +178,7 @@ void fill_sparse(const TiffLayout& layout, const TiffPiece& piece, unsigned char
         cv::Mat(1, 1, CV_64F, cv::Scalar(value)).convertTo(sample, opencv_depth(layout.depth));
         return fill(sample.data, sample.elemSize());
     }
+    if (const auto wide = layout.wide_nodata()) return fill(&*wide, sizeof *wide);
     // As GDAL converts it: to the nearest value of the type.
     const std::uint64_t bits = layout.bits;
     const bool has_sign = traits_of(layout.depth).lowest < 0;

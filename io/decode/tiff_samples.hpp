@@ -2,6 +2,7 @@
 #pragma once
 
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 
 #include "decode/tiff_layout.hpp"
@@ -30,6 +31,7 @@ class TiffSamples {
 
     const TiffLayout& layout_;
     cv::Mat& pixels_;
+    std::optional<std::uint64_t> nodata_beyond_;  ///< as TiffLayout::nodata_beyond
     std::uint64_t first_row_ = 0;
     std::vector<std::uint16_t> colors_;   ///< of a palette: blue, green and red of each entry
     std::vector<std::uint8_t> expanded_;  ///< of samples under 8 bits: what they stand for

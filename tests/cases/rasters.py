@@ -667,6 +667,41 @@ def outlines():
     case(list(found) == [("pages.tif#2", "second")] and np.isclose(found["pages.tif#2", "second"], image[::-1][5:21, 7:30].mean()), f"a region of a page: {found}")
 
 
+def wide_nodata():
+    """Integers of 64 bits whose nodata needs more than 32."""
+    for dtype, nodata in ((np.uint64, 2**64 - 1), (np.int64, -(2**63)), (np.int64, 2**63 - 1), (np.uint64, 2**32), (np.int64, -9999)):
+        samples = random.integers(0, 2**31 - 1, (2, 40, 50)).astype(dtype)
+        holes = random.random(samples.shape) < 0.2
+        samples[holes] = nodata
+        tifffile.imwrite("wide.tif", samples, photometric="minisblack", planarconfig="separate", metadata=None, extratags=[(42113, "s", 0, str(nodata), True)])
+        with rasterio.open("wide.tif") as file:
+            mask = file.read_masks() == 0
+        case(np.array_equal(mask, holes), f"masked by rasterio: {dtype.__name__} {nodata}")
+        replaced = 2**32 - 1 if dtype == np.uint64 else -(2**31)
+        told = run("-q", "wide.tif", "--write", "stats,normalized", "--normalize", "minmax", "--fill", str(replaced), "-o", "wide")
+        case(told.returncode == 0, f"nodata {nodata} of {dtype.__name__}: {told.stderr}")
+        found = [row for row in rows("wide/stats.csv") if row["channel"] != "all"]
+        for row, band, hole in zip(found, samples, holes, strict=True):
+            valid = band[~hole]
+            case(int(row["nodata"]) == hole.sum() and int(row["valid"]) == valid.size, f"nodata samples of {nodata}: {row['nodata']}")
+            case((float(row["min"]), float(row["max"])) == (valid.min(), valid.max()) and int(row["sum"]) == int(valid.sum(dtype=object)), f"numbers beside {nodata}")
+        with rasterio.open("wide/wide.tif.normalized.tiff") as copy:
+            case(copy.nodata == replaced and np.array_equal(copy.read_masks() == 0, holes), f"nodata {nodata} in the copy: {copy.nodata}")
+        told = run("-q", "wide.tif", "--write", "none", "--nodata", "none")
+        case((told.returncode == 0) == (nodata == -9999) and (nodata == -9999 or f"has {nodata}" in told.stderr), f"--nodata none with {nodata}: {told.stderr}")
+    samples = np.arange(600, dtype=np.uint64).reshape(1, 20, 30)
+    samples[0, 3, 4], samples[0, 5, 6] = 2**64 - 1, 2**32 - 1
+    tifffile.imwrite("both.tif", samples[0], metadata=None, extratags=[(42113, "s", 0, str(2**64 - 1), True)])
+    told = run("-q", "both.tif", "--write", "none")
+    case(told.returncode == 1 and "beside samples that are 4294967295" in told.stderr and "row 5" in told.stderr, f"no value is free: {told.stderr}")
+    profile = {"tiled": True, "blockxsize": 16, "blockysize": 16, "sparse_ok": True}
+    with rasterio.open("sparse.tif", "w", driver="GTiff", width=48, height=32, count=1, dtype="uint64", nodata=2**32, **profile) as file:
+        file.write(np.full((1, 16, 16), 7, np.uint64), window=rasterio.windows.Window(16, 0, 16, 16))
+    run("-q", "sparse.tif", "--write", "stats", "-o", "sparse")
+    found = rows("sparse/stats.csv")
+    case(len(found) == 1 and (found[0]["valid"], found[0]["nodata"], found[0]["max"]) == ("256", "1280", "7"), f"tiles that are left out: {found}")
+
+
 def pixel_sizes():
     """Sizes of pixels, as tifffile reads them of OME-XML and ImageJ, and rasterio of GeoTIFF."""
 
@@ -759,6 +794,7 @@ with tempfile.TemporaryDirectory() as folder:
     transforms()
     turned()
     nodata()
+    wide_nodata()
     pixel_sizes()
     other_metadata()
     overviews()

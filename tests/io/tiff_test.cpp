@@ -287,6 +287,62 @@ TEST_F(Tiff, IntegersOf64BitsWithValuesOf32) {
             }
 }
 
+TEST_F(Tiff, NodataBeyond32Bits) {
+    using Limits = std::numeric_limits<std::int64_t>;
+    struct Case {
+        bool has_sign;
+        std::int64_t nodata;  // its bits
+        std::string text;
+    };
+    for (const Case& one : {Case{false, -1, "18446744073709551615"}, Case{true, Limits::min(), "-9223372036854775808"},
+                            Case{true, 4294967296, " 4294967296\n"}, Case{false, 4294967296, "4294967296"}})
+        for (const bool planar : {false, true})
+            for (const int tile : {0, 16}) {
+                SCOPED_TRACE(testing::Message() << one.text << planar << tile);
+                const int channels = planar ? 3 : 1;
+                std::vector<std::int64_t> values(static_cast<std::size_t>(20 * 30 * channels));
+                for (std::size_t i = 0; i < values.size(); ++i)
+                    values[i] = i % 7 == 3 ? one.nodata : static_cast<std::int64_t>(i * 2654435761U % 2147483647U);
+                Spec spec;
+                spec.bits = 64;
+                spec.planar = planar;
+                spec.tile_width = spec.tile_height = tile;
+                spec.photometric = PHOTOMETRIC_MINISBLACK;
+                if (planar) spec.extra = {0, 0};
+                std::string text = one.text;
+                spec.fields = [&](TIFF* tiff) {
+                    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, one.has_sign ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT);
+                    static const TIFFFieldInfo field{42113,        -1, -1, TIFF_ASCII,
+                                                     FIELD_CUSTOM, 1,  0,  const_cast<char*>("GDAL_NODATA")};
+                    TIFFMergeFieldInfo(tiff, &field, 1);
+                    TIFFSetField(tiff, 42113, text.c_str());
+                };
+                const auto file = [&] { return write(cv::Mat(20, 30, CV_64FC(channels), values.data()), spec); };
+                const double replaced = one.has_sign ? -2147483648.0 : 4294967295.0;
+                Image image = read(file());
+                EXPECT_EQ(image.nodata, replaced);
+                EXPECT_EQ(image.nodata_problem, "");
+                for (std::size_t i = 0; i < values.size(); ++i) {
+                    const auto stored = reinterpret_cast<const std::int32_t*>(image.pixels.ptr(static_cast<int>(
+                        i / (30 * static_cast<std::size_t>(channels)))))[i % (30 * static_cast<std::size_t>(channels))];
+                    const auto found =
+                        one.has_sign ? std::int64_t{stored} : std::int64_t{static_cast<std::uint32_t>(stored)};
+                    ASSERT_EQ(found, i % 7 == 3 ? static_cast<std::int64_t>(replaced) : values[i]) << i;
+                }
+                DecodeOptions options;
+                options.nodata = false;
+                const std::string shown =
+                    one.has_sign ? std::to_string(one.nodata) : std::to_string(static_cast<std::uint64_t>(one.nodata));
+                EXPECT_TRUE(contains(failure(file(), options), "beyond the range of 32 bits: row 0 has " + shown));
+                values[8] = static_cast<std::int64_t>(replaced);
+                EXPECT_SAYS(file(), "beside samples that are " + std::to_string(values[8]));
+                values[8] = one.nodata + (one.nodata == 4294967296 ? 1 : one.has_sign ? 5 : -5);
+                EXPECT_SAYS(file(), "beyond the range of 32 bits: row 0 has ");
+                text = "-1e30";  // not a value of the type
+                EXPECT_SAYS(file(), "beyond the range of 32 bits: row 0 has " + shown);
+            }
+}
+
 TEST_F(Tiff, JpegInTiff) {
     // Quality 100 gives what was written, but for roundings.
     for (const int channels : {1, 3, 4})

@@ -126,6 +126,21 @@ def gh_bytes(array):
     return content.getvalue()
 
 
+@pytest.mark.parametrize(("dtype", "nodata"), [("uint64", 2**64 - 1), ("int64", -(2**63))])
+def test_nodata_beyond_32_bits(tmp_path, rng, dtype, nodata):
+    array = rng.integers(0, 2**31 - 1, (20, 31)).astype(dtype)
+    array[3:5, 7:20] = nodata
+    tifffile.imwrite(tmp_path / "n.tif", array, extratags=[(42113, "s", 0, str(nodata), False)], metadata=None)
+    valid = array[array != array[3, 7]]
+    read = gh.read(tmp_path / "n.tif")
+    assert np.array_equal(np.asarray(read) != read.nodata, array != array[3, 7])
+    assert np.array_equal(np.asarray(read)[np.asarray(read) != read.nodata], valid)
+    found = gh.measure(tmp_path / "n.tif").gray
+    assert (found.nodata, found.sum, found.max) == (26, sum(valid.tolist()), valid.max())
+    with pytest.raises(gh.IoError, match=f"beyond the range of 32 bits: row 3 has {nodata}"):
+        gh.measure(tmp_path / "n.tif", nodata="none")
+
+
 def test_copies_of_files_are_those_of_their_pixels(files, tmp_path):
     top, pixels = files
     for name in ("gray.png", "gray16.png", "rgb.png", "rgba.png", "float32.tif", "bands.tif"):

@@ -245,7 +245,7 @@ def picture_of(
     image: Any, page: int | None, max_pixels: int | None, on_damaged: str, rules: Rules
 ) -> tuple[_native.Picture | None, str]:
     """Picture in a file, and its path if it has one; None for an array."""
-    how = (page or 0, max_pixels, on_damaged, rules.masks_of_file, rules.alpha == "weight")
+    how = (page or 0, max_pixels, on_damaged, rules.masks_of_file, rules.nodata_of_file, rules.alpha == "weight")
     content = content_of(image)
     try:
         if content is not None:

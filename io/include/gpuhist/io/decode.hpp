@@ -85,6 +85,10 @@ struct DecodeOptions {
     /// Whether to read the mask of a TIFF: the one in the file (NewSubfileType 4), or else FILE.msk beside it, as GDAL
     /// writes them.
     bool masks = true;
+    /// Whether nodata values that 32 bits don't hold are read: 64-bit integers equal to the file's nodata become the
+    /// highest value of u32, or the lowest of s32, which is then the nodata of the image. Otherwise they are refused,
+    /// as other values of more than 32 bits are.
+    bool nodata = true;
     bool metadata = false;                   ///< whether to read the metadata that copies of a TIFF keep
     std::shared_ptr<const FilePages> pages;  ///< pages of the same file, from `probe_pages`; null: they are searched
     std::uint64_t most_page_bytes = std::uint64_t{1} << 30;  ///< limit of the memory for their list
