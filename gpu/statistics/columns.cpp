@@ -1,6 +1,7 @@
 #include "gpuhist/columns.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <type_traits>
@@ -8,7 +9,9 @@
 
 #include "gpuhist/compare.hpp"
 #include "gpuhist/dataset.hpp"
+#include "gpuhist/joint.hpp"
 #include "gpuhist/pixel_difference.hpp"
+#include "gpuhist/pixel_stack.hpp"
 
 namespace gpuhist {
 namespace {
@@ -77,7 +80,7 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
 
 constexpr std::uint16_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, of_quality = 16,
                         of_set_quality = 32, of_duplicates = 64, of_flag = 128, of_counts = 256, of_comparison = 512,
-                        of_same = 1024,
+                        of_same = 1024, of_stack = 2048, of_joint = 4096,
                         everywhere = 7;  // of ColumnFile
 constexpr const char *every = "all", *regions = "regions", *finite = "valid samples", *varied = "samples that vary",
                      *one_white = "sets with a single white", *weighted = "weighted images",
@@ -122,7 +125,7 @@ const Column before_percentiles[] = {
      "gpuhist", "sets, duplicates, comparisons", of_set | of_set_quality | of_duplicates | of_comparison, false,
      field<&ColumnRow::group>},
     {"path", "none", Type::text, "The input as you gave it; - is standard input.", "gpuhist", "images",
-     of_image | of_failure | of_quality | of_duplicates | of_flag | of_counts | of_same, false,
+     of_image | of_failure | of_quality | of_duplicates | of_flag | of_counts | of_same | of_joint, false,
      field<&ColumnRow::path>},
     {"region", "none", Type::text, "The label, or the name of the rectangle.", "gpuhist", regions, of_region, false,
      field<&ColumnRow::region>},
@@ -464,6 +467,94 @@ const Column of_pairs[] = {
      text<&ColumnRow::cause>},
 };
 
+/// The value of a member of an odd pixel of a stack.
+template <auto Member>
+ColumnValue of_pixel(const ColumnRow& row, const Column&) {
+    const auto value = row.pixel->*Member;
+    if constexpr (std::is_same_v<decltype(value), const double>) {
+        if (!std::isfinite(value)) return {};
+        return value;
+    } else if constexpr (std::is_same_v<decltype(value), const char* const>) {
+        return std::string_view(value);
+    } else {
+        return static_cast<std::uint64_t>(value);
+    }
+}
+
+const char* const odd = "odd pixels of a stack";
+const char* const what_is_place = "Column and row of the pixel, from 0.";
+
+/// Columns that odd pixels of a stack alone have.
+const Column of_stacks[] = {
+    {"stack_channel", "none", Type::text, "The channel in which the pixel stands out.", "gpuhist", odd, of_stack, false,
+     field<&ColumnRow::channel>},
+    {"pixel_x", "pixels", Type::integer, what_is_place, "numpy.argwhere", odd, of_stack, false, of_pixel<&OddPixel::x>},
+    {"pixel_y", "pixels", Type::integer, what_is_place, "numpy.argwhere", odd, of_stack, false, of_pixel<&OddPixel::y>},
+    {"pixel", "none", Type::text,
+     "stuck: two or more valid samples, all equal. hot, cold: far above or below its neighbors; see pixel_score.",
+     "gpuhist", odd, of_stack, false, of_pixel<&OddPixel::kind>},
+    {"pixel_mean", "sample value", Type::number, "Mean of the pixel's valid samples over the set.", "numpy.mean", odd,
+     of_stack, false, of_pixel<&OddPixel::mean>},
+    {"pixel_neighbors", "sample value", Type::number, "Median of the means of the up to eight neighbors.",
+     "numpy.nanmedian", odd, of_stack, false, of_pixel<&OddPixel::neighbors>},
+    {"pixel_score", "1", Type::number,
+     "(r - median r) / (1.4826 median abs(r - median r)), where r is pixel_mean - pixel_neighbors, and the medians are "
+     "over the channel. Empty if the denominator is 0, and for stuck pixels.",
+     "numpy.nanmedian", "hot and cold pixels", of_stack, false,
+     [](const ColumnRow& row, const Column&) -> ColumnValue {
+         if (row.pixel->score == 0 || !std::isfinite(row.pixel->score)) return {};
+         return row.pixel->score;
+     }},
+};
+
+/// The value of a member of a joint histogram.
+template <auto Member>
+ColumnValue of_histogram(const ColumnRow& row, const Column&) {
+    return value_of(std::invoke(Member, *row.joint));
+}
+/// An end of the range of an axis.
+template <int axis, auto Member>
+ColumnValue joint_end(const ColumnRow& row, const Column&) {
+    return row.joint->axis(axis).range.*Member;
+}
+
+const char *const joints = "gpuhist joint", *const joint_pixels = "gpuhist joint, valid pixels";
+const char* const what_are_ends = "Range of the bins of each channel.";
+const char* const what_are_pairs =
+    "Number of pixels with valid samples in both channels, and of those that are outside of the bins.";
+
+/// Columns that joint histograms alone have.
+const Column of_joints[] = {
+    {"first", "none", Type::text, "The two channels.", "gpuhist", joints, of_joint, false, field<&ColumnRow::first>},
+    {"second", "none", Type::text, "The two channels.", "gpuhist", joints, of_joint, false, field<&ColumnRow::second>},
+    {"joint_images", "images", Type::integer, "Number of images that the row describes.", "gpuhist", joints, of_joint,
+     false, field<&ColumnRow::images>},
+    {"joint_bins", "bins", Type::integer, "Number of bins of each channel.", "numpy.histogram2d", joints, of_joint,
+     false, [](const ColumnRow& row, const Column&) -> ColumnValue { return std::uint64_t{row.joint->bins()}; }},
+    {"first_lower", "sample value", Type::number, what_are_ends, "numpy.histogram2d", joints, of_joint, false,
+     joint_end<0, &Range::lower>},
+    {"first_upper", "sample value", Type::number, what_are_ends, "numpy.histogram2d", joints, of_joint, false,
+     joint_end<0, &Range::upper>},
+    {"second_lower", "sample value", Type::number, what_are_ends, "numpy.histogram2d", joints, of_joint, false,
+     joint_end<1, &Range::lower>},
+    {"second_upper", "sample value", Type::number, what_are_ends, "numpy.histogram2d", joints, of_joint, false,
+     joint_end<1, &Range::upper>},
+    {"joint_pixels", "pixels", Type::integer, what_are_pairs, "numpy.ma.count", joints, of_joint, false,
+     of_histogram<&JointHistogram::pixels>},
+    {"joint_outside", "pixels", Type::integer, what_are_pairs, "numpy.ma.count", joints, of_joint, false,
+     of_histogram<&JointHistogram::outside>},
+    {"covariance", "sample value^2", Type::number,
+     "(n sum xy - sum x sum y) / n^2 of the samples x and y of all these pixels, from exact sums.", "numpy.cov(ddof=0)",
+     joint_pixels, of_joint, false, of_histogram<&JointHistogram::covariance>},
+    {"pearson", "1", Type::number,
+     "Pearson's correlation of the samples of all these pixels, from exact sums. Empty if a channel doesn't vary.",
+     "scipy.stats.pearsonr, numpy.corrcoef", joint_pixels, of_joint, false, of_histogram<&JointHistogram::pearson>},
+    {"mutual_information", "bits", Type::number,
+     "sum p log2(p / (p1 p2)) over the cells, where p1 and p2 are the shares of the rows and columns.",
+     "sklearn.metrics.mutual_info_score / log 2", joint_pixels, of_joint, false,
+     of_histogram<&JointHistogram::mutual_information>},
+};
+
 /// Columns that errors alone have.
 const Column of_failures[] = {
     {"kind", "none", Type::text, "The kind of the error, one word.", "gpuhist", "failures", of_failure, false,
@@ -516,6 +607,8 @@ std::vector<Column> columns_of(const Percentiles& percentiles, bool robust, std:
     list.insert(list.end(), std::begin(of_kept_counts), std::end(of_kept_counts));
     list.insert(list.end(), std::begin(of_comparisons), std::end(of_comparisons));
     list.insert(list.end(), std::begin(of_pairs), std::end(of_pairs));
+    list.insert(list.end(), std::begin(of_stacks), std::end(of_stacks));
+    list.insert(list.end(), std::begin(of_joints), std::end(of_joints));
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());

@@ -17,6 +17,8 @@ namespace gpuhist {
 struct MeasureSummary;
 struct ChannelComparison;
 struct PixelDifference;
+struct OddPixel;
+class JointHistogram;
 
 /// Row of results, from which columns read: numbers, and facts about the image, the set or the failure.
 struct ColumnRow {
@@ -72,6 +74,14 @@ struct ColumnRow {
     // A pair of images, whose files are `a` and `b`.
     std::string_view relation{}, cause{};
     const PixelDifference* difference = nullptr;  ///< null if they can't be compared
+
+    // A pixel of a stack that stands out, in the channel with this name.
+    const OddPixel* pixel = nullptr;
+    std::string_view channel{};
+
+    // A joint histogram of two channels, which have names.
+    std::string_view first{}, second{};
+    const JointHistogram* joint = nullptr;
 };
 
 /// Value in a column, or nothing if the number is undefined. An integer is an Int128 only if a std::uint64_t does not
@@ -96,7 +106,9 @@ enum class ColumnFile : std::uint16_t {
     flags = 128,
     image_counts = 256,
     comparison = 512,
-    same = 1024
+    same = 1024,
+    stack_pixels = 2048,
+    joint = 4096
 };
 
 /// Subject of the records of a table.
@@ -130,6 +142,8 @@ inline constexpr TableTraits all_tables[] = {
     {ColumnFile::groups, "groups", TableSubject::finding, false, false},
     {ColumnFile::comparison, "comparison", TableSubject::finding, true, false},
     {ColumnFile::same, "same", TableSubject::finding, false, false},
+    {ColumnFile::stack_pixels, "stack.pixels", TableSubject::finding, false, false},
+    {ColumnFile::joint, "joint", TableSubject::finding, false, false},
 };
 
 /// Tables of images and failures, whose rows come in the order of the inputs.
