@@ -12,6 +12,8 @@
 #include <set>
 
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/joint.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "support/codecs.hpp"
 #include "support/picture.hpp"
@@ -152,6 +154,29 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Picture,
                          testing::Values("gray", "gray_as_color", "color", "log", "dark", "twelve_bits", "outlier",
                                          "nan", "constant", "alpha", "set"),
                          [](const auto& kind) { return std::string(kind.param); });
+
+TEST(JointPicture, LooksAsItDid) {
+    const Image image = read_image(std::filesystem::path(std::getenv("GPUHIST_DATA")) / "chelsea.png");
+    const JointChannel red{view(image), 2}, green{view(image), 1};
+    JointHistogram histogram(256, joint_axis(red), joint_axis(green));
+    histogram.add(red, green);
+    const JointPlot texts{"data/chelsea.png  red,green", "red", "green"};
+    const auto bytes = encode_joint(histogram, texts);
+    const std::string path = std::filesystem::path(std::getenv("GPUHIST_GOLDEN")) / "plot.joint.png";
+    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1")
+        return test::write_text(path, {bytes.begin(), bytes.end()});
+    const cv::Mat drawn = test::decode(bytes), expected = test::read_picture(path);
+    ASSERT_EQ(drawn.size(), expected.size()) << path;
+    EXPECT_EQ(cv::norm(drawn, expected, cv::NORM_INF), 0) << path;
+    EXPECT_LT(bytes.size(), 60000U);
+    // One pixel, and more bins than the picture has pixels: it is not lost.
+    const std::uint16_t sample = 4000;
+    const JointChannel one{packed_view(&sample, 1, 1, 1, Depth::u16), 0};
+    JointHistogram fine(4096, joint_axis(one, Range{0, 4096}), joint_axis(one, Range{0, 4096}));
+    const cv::Mat without = draw_joint(fine, texts, PlotTheme::dark);
+    fine.add(one, one);
+    EXPECT_GT(cv::norm(draw_joint(fine, texts, PlotTheme::dark), without, cv::NORM_INF), 0);
+}
 
 // --- Ranges and bins ---------------------------------------------------------------------------------------------
 
