@@ -19,11 +19,13 @@
 #include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
 #include "commands/gate.hpp"
+#include "commands/joint.hpp"
 #include "commands/licenses.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
 #include "commands/report.hpp"
 #include "commands/same.hpp"
+#include "commands/stack.hpp"
 #include "commands/verify.hpp"
 #include "gpuhist/error.hpp"
 #include "run/exit_code.hpp"
@@ -93,6 +95,10 @@ int execute(const CommandLine& line, const ParquetWriter& parquet) {
             return report(line.report);
         case Command::same:
             return compare_pixels(line.same);
+        case Command::stack:
+            return stack(line.stack);
+        case Command::joint:
+            return joint(line.joint);
         case Command::manifest:
             return make_manifest(line.manifest);
         case Command::merge:

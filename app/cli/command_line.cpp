@@ -12,6 +12,7 @@
 #include "cli/grammar.hpp"
 #include "cli/settings.hpp"
 #include "cli/words.hpp"
+#include "run/companions.hpp"
 #include "run/exit_code.hpp"
 
 namespace gpuhist::app {
@@ -255,6 +256,66 @@ void check_same(const SameOptions& options) {
         throw Contradiction({}, "same: the name of an image or directory is empty");
 }
 
+/// Checks the options of a command that looks at the pixels of a set itself. `name` is that of the command.
+void check_set(const Options& options, const std::map<std::string, Source>& sources, const std::string& name) {
+    const auto given = [&](const char* option) {
+        const auto found = sources.find(option);
+        return found != sources.end() && found->second != Source::none;
+    };
+    const InputOptions& inputs = options.inputs;
+    check_inputs(inputs, given);
+    if (std::count(inputs.arguments.begin(), inputs.arguments.end(), "-") > 0 || inputs.files_from == "-")
+        throw Contradiction({}, name + ": standard input can be read only once: give files");
+    if (given("--null") && !inputs.files_from)
+        throw Contradiction({"--null"}, "--null applies to names that --files-from reads");
+    if (options.output.empty()) throw Contradiction({"--output"}, name + ": the name of a directory is empty");
+    check_companions(options);
+    if (options.validity.alpha == AlphaRule::weight || options.validity.alpha == AlphaRule::ignore)
+        throw Contradiction({"--alpha"}, std::string("--alpha ") + traits_of(options.validity.alpha).name +
+                                             " has no meaning for '" + name + "': give row or mask");
+    const bool nodata =
+        options.nodata_of_file || !options.validity.nodata.empty() || !options.validity.nodata_of_bands.empty();
+    if (given("--nodata-any") && !nodata && !given("--valid"))
+        throw Contradiction({"--nodata-any"}, "--nodata-any needs --nodata or --valid");
+    if (options.decode.array && given("--pages"))
+        throw Contradiction({"--raw", "--pages"},
+                            "--pages needs formats with pages, but --raw reads files without one");
+}
+
+void check_stack(StackOptions& options, const std::map<std::string, Source>& sources) {
+    check_set(options.run, sources, "stack");
+    if (!options.run.inputs.pages && !options.run.decode.array) options.run.inputs.pages = parse_pages("all");
+    if (options.run.shard && options.writes.has(StackStatistic::median))
+        throw Contradiction(
+            {"--write", "--shard"},
+            "--write median needs the samples of all images at once, but --shard stacks a part of them");
+    for (const char* option : {"--sigmas", "--most"})
+        if (const auto found = sources.find(option);
+            found != sources.end() && found->second != Source::none && !options.writes.pixels)
+            throw Contradiction({option},
+                                std::string(option) + " applies to stack.pixels.csv, which --write leaves out");
+}
+
+void check_joint(JointOptions& options, const std::map<std::string, Source>& sources) {
+    check_set(options.run, sources, "joint");
+    const auto given = [&](const char* option) {
+        const auto found = sources.find(option);
+        return found != sources.end() && found->second != Source::none;
+    };
+    if (options.pairs.empty() && options.with.empty())
+        throw Contradiction({}, "joint: name two channels, for example --channels red,green");
+    for (std::size_t i = 0; i < options.pairs.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (options.pairs[i].first == options.pairs[j].first && options.pairs[i].second == options.pairs[j].second)
+                throw Contradiction({"--channels"}, "--channels " + options.pairs[i].first + ',' +
+                                                        options.pairs[i].second + " is given twice");
+    std::error_code failed;
+    if (!options.with.empty() && !is_pattern(options.with) && !std::filesystem::exists(options.with, failed))
+        throw Contradiction({"--with"}, "--with: " + options.with + " does not exist");
+    if (given("--plot-theme") && options.writes && !options.writes->plot)
+        throw Contradiction({"--plot-theme"}, "--plot-theme applies to pictures, which --write leaves out");
+}
+
 void check_check(const CheckOptions& options) {
     if (options.inputs.size() != 2)
         throw Contradiction({}, "check: name a file with mean and std, and then images or results");
@@ -342,7 +403,8 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
     }
     for (Words* inputs : {&line.run.inputs.arguments, &line.manifest.inputs.arguments, &line.merge.directories,
                           &line.duplicates.results, &line.gate.directories, &line.compare.sets, &line.same.trees,
-                          &line.check.inputs, &line.verify.directories, &line.report.directories})
+                          &line.stack.run.inputs.arguments, &line.joint.run.inputs.arguments, &line.check.inputs,
+                          &line.verify.directories, &line.report.directories})
         take_marks(*inputs);
     const auto sources = apply_settings(grammar, app, dropped);
     try {
@@ -353,6 +415,14 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         if (line.command == Command::gate) check_gate(line.gate);
         if (line.command == Command::compare) check_compare(line.compare, sources);
         if (line.command == Command::same) check_same(line.same);
+        if (line.command == Command::stack) {
+            conclude_nodata(grammar, line.stack.run);
+            check_stack(line.stack, sources);
+        }
+        if (line.command == Command::joint) {
+            conclude_nodata(grammar, line.joint.run);
+            check_joint(line.joint, sources);
+        }
         if (line.command == Command::check) check_check(line.check);
         if (line.command == Command::report) check_report(line.report);
         if (line.command == Command::verify) {
@@ -373,7 +443,8 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         return print(completion(grammar, grammar.shell));
     }
     line.merge.notes = line.manifest.notes = line.duplicates.notes = line.gate.notes = line.compare.notes =
-        line.same.notes = line.check.notes = line.verify.notes = line.report.notes = !grammar.quiet;
+        line.same.notes = line.stack.notes = line.joint.notes = line.check.notes = line.verify.notes =
+            line.report.notes = !grammar.quiet;
     line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }

@@ -58,6 +58,25 @@ std::vector<std::string> table_options() {
     return options;
 }
 
+void check_companions(const Options& options) {
+    for (const auto& [option, path] :
+         {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
+        try {
+            const auto maps =
+                option == std::string_view("--labels") ? parse_label_maps(path) : std::vector<LabelMap>{{"", path}};
+            for (const LabelMap& one : maps) {
+                std::error_code failed;
+                const bool pattern = is_pattern(one.path);
+                if (pattern) fill_pattern(one.path, "x");
+                if (!pattern && !one.path.empty() && !std::filesystem::exists(one.path, failed))
+                    throw Contradiction({option}, std::string(option) + ": " + one.path + " does not exist");
+            }
+        } catch (const InvalidArgument& error) {
+            throw Contradiction({option}, std::string(option) + ": " + error.what());
+        }
+    }
+}
+
 void check(const Options& options, const std::function<bool(const char*)>& given) {
     if (options.inputs.manifest_path && (options.inputs.files_from || !options.inputs.arguments.empty()))
         throw Contradiction({"--manifest"}, "--manifest already names the inputs: give no others");
@@ -79,22 +98,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         why = std::string("which gpuhist does not write for ") + (pages_are_set ? "pages" : "directories") +
               " unless --write asks for it";
     }
-    for (const auto& [option, path] :
-         {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
-        try {
-            const auto maps =
-                option == std::string_view("--labels") ? parse_label_maps(path) : std::vector<LabelMap>{{"", path}};
-            for (const LabelMap& one : maps) {
-                std::error_code failed;
-                const bool pattern = is_pattern(one.path);
-                if (pattern) fill_pattern(one.path, "x");
-                if (!pattern && !one.path.empty() && !std::filesystem::exists(one.path, failed))
-                    throw Contradiction({option}, std::string(option) + ": " + one.path + " does not exist");
-            }
-        } catch (const InvalidArgument& error) {
-            throw Contradiction({option}, std::string(option) + ": " + error.what());
-        }
-    }
+    check_companions(options);
     if (is_pattern(options.rectangles_from) && !io::is_outlines_name(options.rectangles_from))
         throw Contradiction({"--rois"}, "--rois: a pattern must name .roi, .zip, .geojson or .json files");
     if (const std::string found = io::is_outlines_name(options.rectangles_from)

@@ -27,6 +27,9 @@ std::vector<std::string> table_options();
 /// Throws the first Contradiction among the options by which inputs are listed.
 void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given);
 
+/// Throws the Contradiction of a mask, label image or file of regions that does not exist.
+void check_companions(const Options& options);
+
 /// Throws the first Contradiction among the options of a run. `given` tells whether an option has a value from
 /// anywhere.
 void check(const Options& options, const std::function<bool(const char*)>& given);

@@ -102,6 +102,31 @@ void add_walk_options(CLI::App& app, InputOptions& inputs) {
               "Leave out matching files and directories\nApplies to the files of directories. Repeatable.");
 }
 
+CLI::Option* add_pages(CLI::App& app, Options& options, const char* help) {
+    return add_text(
+        app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); }, help, "PAGES");
+}
+
+void add_raw(CLI::App& app, Options& options) {
+    add_text(
+        app, "--raw", [&](const std::string& text) { options.decode.array = parse_raw(text); },
+        "Inputs are raw samples: u16,WIDTH,HEIGHT[,CHANNELS[,OFFSET]]\nThe samples lie row by row, channels "
+        "interleaved, from the byte OFFSET [0] to the end of the file. u16 is one of the sample types, little-endian, "
+        "and u16be is big-endian. Take the files of a directory with --include '*.raw'.",
+        "LAYOUT");
+}
+
+Choices<io::OnDamaged> ways_with_damage() {
+    return {{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
+}
+
+CLI::Option* add_on_damaged(Grammar& grammar, CLI::App& app, Options& options) {
+    return add_choice(grammar, app, "--on-damaged", options.decode.on_damaged, ways_with_damage(),
+                      "Damaged files: error [default] or accept\naccept measures damaged and truncated files too, with "
+                      "the pixels that the decoder makes of them. The column damage says damaged or truncated.",
+                      "DO");
+}
+
 void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Inputs");
     add_list_options(app, options.inputs,
@@ -116,22 +141,15 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.add_flag("--dry-run", options.dry_run,
                  "List the inputs without measuring them\nAlso counts what was left out of directories.");
     add_walk_options(app, options.inputs);
-    add_text(
-        app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); },
-        "Measure pages: all, or for example 1,3-5 [the first]\nEach page is an image of its own, FILE#N, and the pages "
-        "form a set, like the images of a directory.",
-        "PAGES")
+    add_pages(app, options,
+              "Measure pages: all, or for example 1,3-5 [the first]\nEach page is an image of its own, FILE#N, and the "
+              "pages form a set, like the images of a directory.")
         ->group("Pages");
     app.add_flag("--split-pages", options.split_pages,
                  "Write the copy of each page to a file of its own\nBy default, the copies of a TIFF's pages are the "
                  "pages of one TIFF.")
         ->group("Pages");
-    add_text(
-        app, "--raw", [&](const std::string& text) { options.decode.array = parse_raw(text); },
-        "Inputs are raw samples: u16,WIDTH,HEIGHT[,CHANNELS[,OFFSET]]\nThe samples lie row by row, channels "
-        "interleaved, from the byte OFFSET [0] to the end of the file. u16 is one of the sample types, little-endian, "
-        "and u16be is big-endian. Take the files of a directory with --include '*.raw'.",
-        "LAYOUT");
+    add_raw(app, options);
     const auto parse_most = [&](const std::string& text) {
         options.decode.max_pixels = options.max_pixels_in_strips =
             parse_number<std::uint64_t>("--max-pixels", text, 1, many);
@@ -152,13 +170,8 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
         "that gpuhist does not know included; rows then have a column decoder. compare reads one image or directory by "
         "both, and writes same.csv: which images differ, in how many samples, and by how much.",
         "WHICH");
-    const Choices<io::OnDamaged> on_damaged{{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
-    add_choice(grammar, app, "--on-damaged", options.decode.on_damaged, on_damaged,
-               "Damaged files: error [default] or accept\naccept measures damaged and truncated files too, with the "
-               "pixels that the decoder makes of them. The column damage says damaged or truncated.",
-               "DO")
-        ->group("Errors");
-    add_choice(grammar, app, "--on-truncated", options.decode.on_damaged, on_damaged, "", "DO")
+    add_on_damaged(grammar, app, options)->group("Errors");
+    add_choice(grammar, app, "--on-truncated", options.decode.on_damaged, ways_with_damage(), "", "DO")
         ->group("");  // its old name
 }
 
@@ -455,6 +468,16 @@ void add_tone_options(CLI::App& app, Options& options) {
         ->type_name("FILE");
 }
 
+void add_threads_and_memory(CLI::App& app, Options& options) {
+    add_number(app, "--threads", options.engine_options.threads, 1, 4096,
+               "CPU threads [one per processor that gpuhist may use]");
+    add_text(
+        app, "--memory", [&](const std::string& text) { options.memory = parse_size("--memory", text); },
+        "Memory for images, such as 500M or 8G [a quarter]\nThe default is a quarter of the available memory. Standard "
+        "input and pipes must fit into it.",
+        "SIZE");
+}
+
 void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Engine");
     add_engine(grammar, app, options.engine,
@@ -476,13 +499,7 @@ void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
         "Decode JPEGs on the GPU: auto [default], cpu or gpu\nauto decodes on the GPU while the engine works there. "
         "The pixels are the same. The CPU decodes files that the GPU does not, such as progressive ones.",
         "WHERE");
-    add_number(app, "--threads", options.engine_options.threads, 1, 4096,
-               "CPU threads [one per processor that gpuhist may use]");
-    add_text(
-        app, "--memory", [&](const std::string& text) { options.memory = parse_size("--memory", text); },
-        "Memory for images, such as 500M or 8G [a quarter]\nThe default is a quarter of the available memory. Standard "
-        "input and pipes must fit into it.",
-        "SIZE");
+    add_threads_and_memory(app, options);
 }
 
 void add_config(Grammar& grammar, CLI::App& app) {
@@ -505,6 +522,27 @@ void add_run_options(Grammar& grammar, CLI::App& app, Options& options) {
                  "Stop when the parent process ends\nThe run ends as if you had interrupted it, for example when a "
                  "scheduler kills its task.");
     app.option_defaults()->group("Configuration");
+    add_config(grammar, app);
+}
+
+/// Adds the options of a command that looks at the pixels of a set itself. `pages` is the help of --pages.
+void add_set_options(Grammar& grammar, CLI::App& app, Options& options, const char* pages) {
+    app.option_defaults()->group("Inputs");
+    add_list_options(app, options.inputs, "Names end with zero bytes, as from find -print0");
+    add_walk_options(app, options.inputs);
+    add_pages(app, options, pages);
+    add_raw(app, options);
+    add_on_damaged(grammar, app, options);
+    add_validity_options(grammar, app, options);
+    app.option_defaults()->group("Running");
+    add_threads_and_memory(app, options);
+    add_text(
+        app, "--shard", [&](const std::string& text) { options.shard = parse_shard_of(text); },
+        "Take the K-th of N parts of the images, for 'gpuhist merge'", "K/N");
+    app.add_flag(
+        "--force", options.force,
+        "Replace files that gpuhist did not write, but never inputs\ngpuhist names the files that it replaces.");
+    app.add_flag("-q,--quiet", grammar.quiet, "Print errors only");
     add_config(grammar, app);
 }
 
@@ -581,7 +619,7 @@ Exit codes: 0 all done; 1 some inputs can't be listed (their lines say why), or 
     merge.add_flag("-q,--quiet", quiet, "Print errors only");
     add_config(*this, merge);
     merge.footer(
-        R"(Writes stats.csv, errors.csv, dataset.csv, dataset.json and the pictures of the set, with the same bytes as a single run. Parts of 'gpuhist same' become its same.csv, with its exit codes.
+        R"(Writes stats.csv, errors.csv, dataset.csv, dataset.json and the pictures of the set, with the same bytes as a single run. Parts of 'gpuhist same' become its same.csv, with its exit codes. Parts of 'gpuhist stack' and 'gpuhist joint' become their files.
 
 Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them); 2 the command line is wrong; 4 output failed; 65 parts are missing, damaged or don't belong together, and nothing was written.)");
     add_help(merge);
@@ -721,6 +759,93 @@ Exit codes: 0 all done; 1 some images could not be measured; 2 the command line 
 
 Exit codes: 0 all pairs are identical or widened; 1 images could not be read; 2 the command line is wrong; 4 output failed; 5 pairs differ, or images have no counterpart; 65 a directory is missing, or has no images.)");
     add_help(same);
+
+    CLI::App& stack = add_command(Command::stack, "stack", "Compute the mean, std and more of each pixel over a set");
+    stack.add_option("INPUT", line.stack.run.inputs.arguments, "Images of one size, files of pages, or directories")
+        ->type_name("")
+        ->option_text("...");
+    add_text(
+        stack, "-o,--output", [&](const std::string& directory) { line.stack.run.output = directory; },
+        "Directory for stack.*.tiff and stack.pixels.csv [gpuhist-out]", "DIR");
+    add_text(
+        stack, "--write", [&](const std::string& list) { line.stack.writes = parse_stack_writes(list); },
+        "Any of mean,std,min,max,count,median,pixels, or all\nThe default is all but median, which needs the samples "
+        "of "
+        "all images at once: images are read again for each band of rows that fits into --memory.",
+        "LIST");
+    add_number(stack, "--sigmas", line.stack.sigmas, 0.0, 1e6,
+               "List pixels beyond K robust sigmas as hot or cold [10]\nThe columns of stack.pixels.csv define them.",
+               "K");
+    add_number(stack, "--most", line.stack.most_pixels, std::uint64_t{0}, many,
+               "List at most N pixels per channel and kind [1000]\nThe first stuck ones, and the hottest and coldest "
+               "ones. The terminal has the numbers of all.");
+    add_set_options(*this, stack, line.stack.run,
+                    "Stack pages: all [default], or for example 1,3-5\nEach page of a file is an image.");
+    stack.footer(
+        R"(All images must have the same sides, sample type and channels: a film in one TIFF, the frames of a directory, exposures of a sky. Writes one TIFF per statistic: mean and std (of the population) as f32, or as f64 for u32, s32 and f64; min, max and median in the type of the images; count, the number of valid samples, as u32. The median of an even number is the lower one. All numbers are exact before they are rounded once, and depend neither on the order of the images nor on --threads. Pixels without a valid sample are NaN in floats, and in integers the nodata value, or 0 without one.
+
+stack.pixels.csv lists pixels that never change (stuck), and those whose mean stands out among their neighbors (hot, cold).
+
+If the sums take more than half of --memory, the images are read again for each band of rows. --shard K/N writes the sums of a part of the images, and 'gpuhist merge' makes the files of a single command from all parts.
+
+Example:
+  gpuhist stack film.tif -o out
+  gpuhist stack frames/ --write mean,std,median --mask mask.png
+
+Exit codes: 0 all done; 1 an image can't be read or differs from the first one, and nothing was written; 2 the command line is wrong; 4 output failed.)");
+    add_help(stack);
+
+    CLI::App& joint = add_command(Command::joint, "joint", "Count the pixels of images by two channels at once");
+    joint.add_option("INPUT", line.joint.run.inputs.arguments, "Images, or directories")
+        ->type_name("")
+        ->option_text("...");
+    add_text(
+        joint, "-o,--output", [&](const std::string& directory) { line.joint.run.output = directory; },
+        "Directory for joint.csv and the counts [gpuhist-out]", "DIR");
+    add_each(
+        joint, "--channels", [&](const std::string& text) { line.joint.pairs.push_back(parse_channel_pair(text)); },
+        "Two channels, for example red,green or 0,4:64\nChannels have the names in stats.csv (luma too), or numbers "
+        "from 0. BINS is the number of bins of each [256], at most 4096: u8 has one per value. Repeatable.",
+        "A,B[:BINS]");
+    joint
+        .add_option("--with", line.joint.with,
+                    "Take the second channel from another image of this size\nA directory has one per input, with the "
+                    "name of the input, but the extension of any format. A pattern is filled for each input, for "
+                    "example '{dir}/{stem}_b.png'. Without --channels, each channel is counted with that of the same "
+                    "name.")
+        ->type_name("FILE|DIR");
+    const auto parse_range = [&](const std::string& text) {
+        const auto [lower, upper] = parse_pair("--range", text);
+        if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO,HI with LO < HI");
+        line.joint.range = Range{lower, upper};
+    };
+    add_text(joint, "--range", parse_range,
+             "Range of the bins of both channels\nThe default is the range of the type for integers of 8 and 16 bits, "
+             "or that of the valid samples of each image. Only images with the same bins can be added up for a set.",
+             "LO,HI");
+    add_text(
+        joint, "--write", [&](const std::string& list) { line.joint.writes = parse_joint_writes(list); },
+        "Any of csv,npy,plot, or none, for each image\nThe default is all for a single image, and for the set of "
+        "several images, but none for each of these.",
+        "LIST");
+    add_choice(*this, joint, "--plot-theme", line.joint.theme,
+               {{"light", io::PlotTheme::light}, {"dark", io::PlotTheme::dark}}, "light [default] or dark paper",
+               "THEME");
+    add_set_options(*this, joint, line.joint.run,
+                    "Count pages: all, or for example 1,3-5 [the first]\nEach page is an image of its own, FILE#N.");
+    joint.footer(
+        R"(A pixel counts if both of its samples are valid. joint.csv has one row per image and pair, and one per pair for all images, without a path: the covariance and Pearson's correlation of the samples, from exact sums, and the mutual information of the bins. 'gpuhist columns' defines them.
+
+NAME.joint.A-B.csv has one row per pair of bins with pixels: first, second (the lower edges) and count. NAME.joint.A-B.npy is the array of all counts, and NAME.joint.A-B.png a picture. NAME is dataset for all images of a set.
+
+--shard K/N counts a part of the images, and 'gpuhist merge' makes joint.csv and the files of the set from all parts, with the same bytes as a single command.
+
+Example:
+  gpuhist joint photo.png --channels red,green
+  gpuhist joint before/ --with after/ --range 0,4096 -o out
+
+Exit codes: 0 all done; 1 images can't be read, or have no such channel or partner; 2 the command line is wrong; 4 output failed.)");
+    add_help(joint);
 
     CLI::App& check = add_command(Command::check, "check", "Check constants of normalization against a set");
     check.add_option("CONFIG", line.check.inputs, "A file with mean and std; then images, a directory, or results")

@@ -9,10 +9,12 @@
 #include "commands/duplicates.hpp"
 #include "commands/formats.hpp"
 #include "commands/gate.hpp"
+#include "commands/joint.hpp"
 #include "commands/manifest.hpp"
 #include "commands/merge.hpp"
 #include "commands/report.hpp"
 #include "commands/same.hpp"
+#include "commands/stack.hpp"
 #include "commands/verify.hpp"
 #include "run/options.hpp"
 
@@ -29,6 +31,8 @@ enum class Command {
     gate,
     compare,
     same,
+    stack,
+    joint,
     check,
     verify,
     report,
@@ -50,6 +54,8 @@ struct CommandLine {
     DuplicatesOptions duplicates;
     CompareOptions compare;
     SameOptions same;
+    StackOptions stack;
+    JointOptions joint;
     CheckOptions check;
     VerifyOptions verify;
     ReportOptions report;

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/joint.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -88,6 +89,57 @@ Writes parse_writes(const std::string& text) {
         else if (item != "none")
             throw CLI::ValidationError("--write",
                                        "'" + item + "' is not one of stats,histogram,plot,normalized,parquet,none");
+        else if (items.size() > 1)
+            throw CLI::ValidationError("--write", "'none' can't be combined with others");
+    }
+    return writes;
+}
+
+StackWrites parse_stack_writes(const std::string& text) {
+    StackWrites writes{{}, false};
+    const auto items = split(text);
+    for (const std::string& item : items) {
+        bool known = item == "pixels" || item == "all";
+        writes.pixels = writes.pixels || known;
+        for (int i = 0; i <= static_cast<int>(StackStatistic::median); ++i) {
+            const auto statistic = static_cast<StackStatistic>(i);
+            if (item != to_string(statistic) && item != "all") continue;
+            known = true;
+            if (!writes.has(statistic)) writes.statistics.push_back(statistic);
+        }
+        if (!known)
+            throw CLI::ValidationError("--write",
+                                       "'" + item + "' is not one of mean,std,min,max,count,median,pixels,all");
+    }
+    return writes;
+}
+
+ChannelPair parse_channel_pair(const std::string& text) {
+    ChannelPair pair;
+    const std::size_t comma = text.find(','), colon = text.rfind(':');
+    const std::size_t end = colon == text.npos || colon < comma ? text.size() : colon;
+    if (comma == text.npos || comma == 0 || comma + 1 >= end || text.find(',', comma + 1) < end)
+        throw CLI::ValidationError("--channels", "'" + text + "' is not A,B or A,B:BINS, for example red,green:64");
+    pair.first = text.substr(0, comma);
+    pair.second = text.substr(comma + 1, end - comma - 1);
+    if (end < text.size())
+        pair.bins = static_cast<std::uint32_t>(
+            parse_number<std::uint64_t>("--channels", text.substr(end + 1), 1, JointHistogram::most_bins));
+    return pair;
+}
+
+JointWrites parse_joint_writes(const std::string& text) {
+    JointWrites writes{false, false, false};
+    const auto items = split(text);
+    for (const std::string& item : items) {
+        if (item == "csv")
+            writes.csv = true;
+        else if (item == "npy")
+            writes.npy = true;
+        else if (item == "plot")
+            writes.plot = true;
+        else if (item != "none")
+            throw CLI::ValidationError("--write", "'" + item + "' is not one of csv,npy,plot,none");
         else if (items.size() > 1)
             throw CLI::ValidationError("--write", "'none' can't be combined with others");
     }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "commands/joint.hpp"
+#include "commands/stack.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/suggestion.hpp"
@@ -26,6 +28,12 @@ inline constexpr const char* parquet_remedy =
     "the Python package writes Parquet: gpuhist.to_parquet(RESULTS), or python -m gpuhist ... --write parquet";
 /// Files that --write names.
 Writes parse_writes(const std::string& text);
+/// Files of a stack that --write names.
+StackWrites parse_stack_writes(const std::string& text);
+/// Two channels, A,B[:BINS].
+ChannelPair parse_channel_pair(const std::string& text);
+/// Files about each image that --write of joint histograms names.
+JointWrites parse_joint_writes(const std::string& text);
 /// Percentiles as 0.5,50,99.9.
 Percentiles parse_percentile_columns(const std::string& text);
 /// Bins of a histogram; 0 for `full`.

@@ -17,8 +17,10 @@
 
 #include "cli/console.hpp"
 #include "cli/table.hpp"
+#include "commands/joint.hpp"
 #include "commands/output_failure.hpp"
 #include "commands/same.hpp"
+#include "commands/stack.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/csv_rows.hpp"
 #include "gpuhist/io/dataset.hpp"
@@ -262,6 +264,12 @@ int merge(const MergeOptions& options) {
     const auto has_pixels = [](const std::string& directory) { return !part_files(directory).empty(); };
     if (!options.joined && std::all_of(options.directories.begin(), options.directories.end(), has_pixels))
         return merge_pixels(options);
+    const auto has_stacks = [](const std::string& directory) { return !stack_part_files(directory).empty(); };
+    if (!options.joined && std::all_of(options.directories.begin(), options.directories.end(), has_stacks))
+        return merge_stacks(options);
+    const auto has_joints = [](const std::string& directory) { return !joint_part_files(directory).empty(); };
+    if (!options.joined && std::all_of(options.directories.begin(), options.directories.end(), has_joints))
+        return merge_joints(options);
     allow_many_files();
     Console console(!options.notes);
     try {
