@@ -22,6 +22,7 @@ void bind_images(nb::module_& module);
 void bind_regions(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_summary(nb::module_& module);
+void bind_joint(nb::module_& module);
 void bind_lut(nb::module_& module);
 void bind_flags(nb::module_& module);
 void bind_stream(nb::module_& module);

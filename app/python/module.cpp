@@ -71,6 +71,7 @@ NB_MODULE(_native, module) {
     bind_regions(module);
     bind_files(module);
     bind_summary(module);
+    bind_joint(module);
     bind_lut(module);
     bind_flags(module);
     bind_stream(module);

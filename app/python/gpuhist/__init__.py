@@ -27,6 +27,7 @@ from ._errors import (
 )
 from ._flags import Flag, flags
 from ._gpu import Analyzer, RegionAnalyzer
+from ._joint import Joint, joint
 from ._lut import Lut
 from ._measure import histogram, measure, measure_batch
 from ._native import Statistics
@@ -53,6 +54,7 @@ __all__ = [
     "Histogram",
     "InvalidArgument",
     "IoError",
+    "Joint",
     "Lut",
     "MissingError",
     "NotPermittedError",
@@ -71,6 +73,7 @@ __all__ = [
     "engines",
     "flags",
     "histogram",
+    "joint",
     "measure",
     "measure_batch",
     "measure_many",
