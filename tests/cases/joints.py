@@ -228,6 +228,7 @@ def refusals():
     ):
         told = run(*words, "-o", "none")
         case(told.returncode == 1 and says in told.stderr, f"{words}: {told.returncode} {told.stderr}")
+        case(os.path.exists("none/joint.csv") == ("missing.png" in words), f"{words}: {told.returncode} wrote other files")
     for words in (("gray.png",), ("--channels", "a,b"), ("gray.png", "--channels", "red"), ("gray.png", "--channels", "a,b:0"), ("gray.png", "--channels", "a,b:5000"),
                   ("gray.png", "--channels", "a,b", "--channels", "a,b:7"), ("gray.png", "--with", "nothing"), ("gray.png", "--with", "turned.png", "--write", "json"), ("-", "--channels", "a,b")):
         case(run(*words, "-o", "none").returncode == 2, f"{words} were taken")
