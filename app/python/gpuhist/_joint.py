@@ -86,7 +86,7 @@ def joint(
     if range is not None:
         range = float(range[0]), float(range[1])
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(256, None, None, "full", None, engine="cpu", threads=threads, rules=rules)
+    asked = asked_of(256, None, None, "full", None, engine="cpu", gpu=0, threads=threads, rules=rules)
 
     def read(given: Any, over: Any) -> tuple[Source, Plane]:
         given, axes = _arrays.unwrapped(given, layout)
