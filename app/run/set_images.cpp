@@ -117,7 +117,7 @@ void SetImages::read_alone(SetImage& image, const std::function<void(std::vector
     std::exception_ptr of_taker;
     bool in_strips = false;
     io::Strips strips;
-    strips.whole_bytes = [this](Depth) { return bytes_ / 2; };
+    strips.whole_bytes = [this](const io::StripFacts&) { return bytes_ / 2; };
     strips.strip_bytes = std::clamp<std::uint64_t>(bytes_ / 16, 1 << 20, 1 << 26);
     strips.max_pixels = options_.max_pixels_in_strips;
     strips.refusal = [](const io::StripFacts& facts) {
@@ -204,7 +204,7 @@ std::optional<SetImage> SetImages::first() const {
     io::DecodeOptions decode = decoding(image.input);
     decode.metadata = true;
     io::Strips strips;
-    strips.whole_bytes = [this](Depth) { return bytes_of_each(); };
+    strips.whole_bytes = [this](const io::StripFacts&) { return bytes_of_each(); };
     strips.strip_bytes = 1 << 20;
     strips.max_pixels = options_.max_pixels_in_strips;
     strips.refusal = [](const io::StripFacts&) { return std::string(); };

@@ -43,7 +43,7 @@ TEST_P(StreamTest, small_normalized_by_tones) {
     for (Depth depth : depths) {
         if (!plan::stream_abilities.copies.has(depth)) continue;
         for (int channels : channel_counts)
-            for (const Normalization& normalization : tones(channels)) {
+            for (const Normalization& normalization : with_tones({}, channels, turn)) {
                 std::vector<Case> cases;
                 for (const Size& size : {Size{1, 1}, {16, 16}, {37, 11}}) {
                     cases.push_back({picture_of({size.width, size.height, channels, depth,
@@ -88,8 +88,7 @@ TEST_P(StreamTest, small_normalized_by_clahe) {
 TEST_P(StreamTest, medium_normalized_by_tones) {
     for (Depth depth : depths) {
         if (!plan::stream_abilities.copies.has(depth)) continue;
-        for (const Normalization& normalization : tones(3)) {
-            if (left_out()) continue;
+        for (const Normalization& normalization : with_tones({}, 3, static_cast<std::size_t>(depth))) {
             std::vector<Case> cases;
             cases.push_back({Picture({1277, 803, 3, depth}, packed, Content::natural), {}});
             check_normalized(cases, normalization);
