@@ -71,7 +71,7 @@ def test_zscale_equals_astropy(shape, rng):
     assert np.allclose(gh.normalize(single, "stretch", interval="zscale"), expected, rtol=0, atol=2e-5)
     colors = rng.integers(0, 4096, (50, 60, 3), np.uint16)
     low, high = ZScaleInterval().get_limits(colors)
-    expected = rounded((colors - low) / (high - low), 65535)
+    expected = rounded((colors.astype(float) - low) / (high - low), 65535)
     assert np.abs(gh.normalize(colors, "stretch", interval="zscale").astype(int) - expected).max() <= 1
 
 
@@ -228,11 +228,10 @@ def test_a_lut_keeps_a_curve(photograph):
 def test_curves_equal_image_magick(options, mode, parameters, photograph, tmp_path):
     gray = np.ascontiguousarray(photograph[..., 0])
     gray[0, :2] = 0, 255  # so that a stretch between the extremes is one over the range
+    if mode == "levels":
+        gray = np.maximum(gray, np.uint8(30))  # version 6 gets values below black wrong
     gh.write(tmp_path / "in.png", gray)
-    subprocess.run(["convert", tmp_path / "in.png", *options, "-depth", "8", tmp_path / "out.png"], check=True)
-    got, expected = gh.normalize(gray, mode, **parameters), gh.read(tmp_path / "out.png")
-    if expected.ndim == 3:
-        expected = expected[..., 0]
-    difference = np.abs(got.astype(int) - np.asarray(expected).astype(int))
-    assert difference.max() <= 1  # ImageMagick rounds to 16 bits first
-    assert (difference == 0).mean() > 0.99
+    words = ["-depth", "16", "-define", "png:bit-depth=16"]
+    subprocess.run(["convert", tmp_path / "in.png", *options, *words, tmp_path / "out.png"], check=True)
+    expected = gh.read(tmp_path / "out.png")
+    assert np.array_equal(gh.normalize(gray, mode, depth="u16", **parameters), expected)

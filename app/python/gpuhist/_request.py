@@ -150,8 +150,8 @@ def normalization_of(
         if name in ("stretch", "interval", "threshold", "clip_bins"):
             words[name] = str(value)
         elif name != "reference":
-            first, second = value if _native.is_pair(name) else (value, value)  # type: ignore[misc]
-            numbers[name] = float(first), float(second)
+            pair: Any = value if _native.is_pair(name) else (value, value)
+            numbers[name] = float(pair[0]), float(pair[1])
     for needed in ("gamma",) if mode == "gamma" else ("levels",) if mode == "levels" else ():
         if needed not in parameters:
             raise InvalidArgument(f"the mode {mode} needs {needed}")
