@@ -93,8 +93,6 @@ Examples:
 
 Copies in u8 and u16 are NAME.normalized.png; copies in other types, with bands, or of georeferenced images are NAME.normalized.tiff. The copy of a TIFF keeps its coordinate system, nodata, names of bands, resolution, profile and tiles. Nodata is never mapped by a table.
 
-A lookup table is for copies of one sample type. --lut-in refuses another --depth.
-
 Examples:
   gpuhist scan.png --normalize equalize
   gpuhist scans/ --normalize percentile --percentiles 2,98 --depth u8

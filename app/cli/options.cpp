@@ -457,7 +457,7 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
                "Compress PNG copies by this level [1]\n0 does not compress, and 9 takes longest.", "N");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all images of the set", "WHAT");
-    app.add_option("--lut-out", options.tables_to, "Write the table of the whole set to a file")->type_name("FILE");
+    app.add_option("--lut-out", options.tables_to, "Write the table of the set, for one --depth")->type_name("FILE");
     app.add_option("--lut-in", options.tables_from, "Apply a table that --lut-out wrote")->type_name("FILE");
 }
 
