@@ -386,7 +386,7 @@ void add_region_options(CLI::App& app, Options& options) {
                  "Clip rectangles to their image\nBy default, an image fails if a rectangle extends beyond it.");
 }
 
-/// Adds the options for the parameters of modes: those of the exact modes, or those of the others.
+/// Adds the options for the parameters of the exact modes, or of all other modes.
 void add_parameters(CLI::App& app, Options& options, bool exact) {
     for (const NormalizeParameter& parameter : all_normalize_parameters) {
         if (parameter.modes.has(NormalizeMode::percentile) != exact) continue;

@@ -18,6 +18,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
+#include "commands/part_files.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
@@ -598,16 +599,7 @@ int joint(const JointOptions& options) {
 }
 
 std::vector<fs::path> joint_part_files(const fs::path& directory) {
-    std::vector<fs::path> files;
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.rfind("part-", 0) == 0 && entry.path().extension() == ".json" &&
-            entry.path().stem().extension() == part_end)
-            files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
+    return part_files_of(directory, part_end);
 }
 
 int merge_joints(const MergeOptions& options) {

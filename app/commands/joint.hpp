@@ -29,7 +29,7 @@ struct JointWrites {
 struct JointOptions {
     Options run;  ///< inputs, valid samples, decoding, output, memory, threads and shard
     std::vector<ChannelPair> pairs;
-    std::string with;  ///< an image, or a directory of images, that belong to those of the set; or a pattern
+    std::string with;                   ///< partner of each image of the set: an image, a directory or a pattern
     std::uint32_t with_bins = 256;      ///< of channels and their partners, if no pair is given
     std::optional<Range> range;         ///< of both channels
     std::optional<JointWrites> writes;  ///< absent: all of a single image, none of each image of a set

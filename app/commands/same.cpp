@@ -24,6 +24,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
+#include "commands/part_files.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/csv_rows.hpp"
@@ -605,16 +606,7 @@ void merge_rows(const std::vector<std::pair<fs::path, Part>>& parts, Tally& tall
 }  // namespace
 
 std::vector<fs::path> part_files(const fs::path& directory) {
-    std::vector<fs::path> files;
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.rfind("part-", 0) == 0 && entry.path().extension() == ".json" &&
-            entry.path().stem().extension() == ".same")
-            files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
+    return part_files_of(directory, ".same");
 }
 
 int merge_pixels(const MergeOptions& options) {

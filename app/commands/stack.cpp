@@ -15,6 +15,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
+#include "commands/part_files.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
@@ -148,7 +149,7 @@ class StackFiles {
         }
     }
 
-    /// Bytes of memory per sample, beside those of the stack.
+    /// Bytes of memory per sample, in addition to the memory of the stack.
     static std::uint64_t bytes_per_sample() { return 16; }
 
     void add(const PixelStack& stack, std::int64_t rows) {
@@ -589,16 +590,7 @@ int stack(const StackOptions& options) {
 }
 
 std::vector<fs::path> stack_part_files(const fs::path& directory) {
-    std::vector<fs::path> files;
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.rfind("part-", 0) == 0 && entry.path().extension() == ".json" &&
-            entry.path().stem().extension() == part_end)
-            files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
+    return part_files_of(directory, part_end);
 }
 
 int merge_stacks(const MergeOptions& options) {

@@ -142,7 +142,7 @@ class ChannelReader {
     std::optional<rules::ImageRules> rules_;
 };
 
-/// Sum of the powers and products of samples in two's complement. `Sums` are those of a joint histogram.
+/// Sums of the powers and products of samples, in two's complement. `Sums` is the struct of JointHistogram.
 template <class Sums>
 void add_sums(Sums& sums, const Block& x, const Block& y, int pixels, bool whole) {
     constexpr int words = std::tuple_size_v<typename std::decay_t<decltype(sums.x[0])>>,

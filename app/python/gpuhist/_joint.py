@@ -31,7 +31,7 @@ class Joint(NamedTuple):
     pixels: int
     """Number of pixels with valid samples in both channels."""
     outside: int
-    """Number of those that are in no bin."""
+    """Number of valid pixels in no bin."""
     covariance: float | None
     """Covariance of the samples of these pixels, from exact sums, as numpy.cov(ddof=0)."""
     correlation: float | None

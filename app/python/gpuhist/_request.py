@@ -145,7 +145,7 @@ def normalization_of(
     for name, value in parameters.items():
         if name not in known:
             if name in NormalizeOptions.__annotations__:
-                raise InvalidArgument(f"{name}: it is no parameter of the mode {mode}")
+                raise InvalidArgument(f"{name}: the mode {mode} has no such parameter")
             raise TypeError(f"normalize() got an unexpected keyword argument {name!r}")
         if name in ("stretch", "interval", "threshold", "clip_bins"):
             words[name] = str(value)
