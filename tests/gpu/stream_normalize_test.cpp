@@ -58,6 +58,32 @@ TEST_P(StreamTest, small_normalized_by_tones) {
     }
 }
 
+// The launch that measures makes these copies too.
+TEST_P(StreamTest, medium_u16_normalized_in_u8) {
+    std::size_t turn = 0;
+    for (const int channels : channel_counts)
+        for (const NormalizeMode mode : {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize})
+            for (const bool joint : {true, false})
+                for (std::size_t kind = 0; kind < kinds(Depth::u16); ++kind) {
+                    Normalization normalization;
+                    normalization.mode = mode;
+                    normalization.joint = joint;
+                    normalization.depth = Depth::u8;
+                    std::vector<Case> cases;
+                    for (const Size& size : {Size{1, 1}, {16, 16}, {37, 11}, {10000, 1}, {641, 203}}) {
+                        cases.push_back({picture_of({size.width, size.height, channels, Depth::u16,
+                                                     orders_of(channels)[turn % orders_of(channels).size()]},
+                                                    kind),
+                                         placement(turn)});
+                        turn += 3;
+                    }
+                    check_normalized(cases, normalization, turn % 2 ? AnalysisRequest{} : without_luma());
+                    check_normalized_batch(pictures_of({83, 41, channels, Depth::u16}, 3), placement(turn), 5,
+                                           normalization);
+                    ASSERT_FALSE(HasFailure()) << to_string(mode) << ", kind " << kind;
+                }
+}
+
 TEST_P(StreamTest, small_normalized_by_clahe) {
     std::size_t turn = 0;
     for (int channels : channel_counts)

@@ -34,15 +34,24 @@ struct ImageCounts {
         return numbers;
     }
 };
+/// Calls `function` with a mode and a sample of its copies. A mode that writes u16 may write u8 instead.
+template <class Function>
+__device__ inline void with_written(const KernelNormalization& normalization, const Function& function) {
+    core::with_mode(normalization.mode, [&](auto mode) {
+        using O = Written<decltype(mode), std::uint16_t>;
+        if constexpr (std::is_same_v<O, std::uint16_t>)
+            if (normalization.copies == Depth::u8) return function(mode, std::uint8_t{});
+        function(mode, O{});
+    });
+}
 /// Builds an image's LUTs by `blocks` blocks, this one with the given rank.
 template <int C>
 __device__ __noinline__ void make_luts(const Common& common, std::int64_t i, const Word (*pages)[page_count],
                                        core::Line<std::uint16_t>* lines, int rank, int blocks) {
     __shared__ TableRoom room[3];
-    core::with_mode(common.normalization.mode, [&](auto mode) {
-        using Mode = decltype(mode);
-        build_luts<Mode, std::uint16_t, C>(common.normalization, ImageCounts<C>{common, i, pages}, room, lines,
-                                           luts_of<Written<Mode, std::uint16_t>>(common, i), rank, blocks);
+    with_written(common.normalization, [&](auto mode, auto sample) {
+        build_luts<decltype(mode), std::uint16_t, C>(common.normalization, ImageCounts<C>{common, i, pages}, room,
+                                                     lines, luts_of<decltype(sample)>(common, i), rank, blocks);
     });
 }
 
@@ -130,7 +139,8 @@ struct U16Steps {
     __device__ void normalize_shared(std::int64_t i) const {
         make_luts<C>(p.common, i, workspace.blocks[0].pages, lines, blockIdx.x, gridDim.x);
         bool last = threadIdx.x == 0;
-        if (core::with_mode(p.common.normalization.mode, [](auto mode) { return is_stretch<decltype(mode)>; })) {
+        if (p.common.normalization.copies == Depth::u16 &&
+            core::with_mode(p.common.normalization.mode, [](auto mode) { return is_stretch<decltype(mode)>; })) {
             __syncthreads();  // this block's part of the LUTs
             last = last && arrives_last(&workspace.arrived, gridDim.x);
         } else {
@@ -185,15 +195,15 @@ struct U16Steps {
         const Output output = images.output_of(i);
         const WorkPartition partition = dealt(units_of_samples<std::uint16_t, C>(image), rank, blocks);
         const bool separate = lut_count(C, p.common.normalization) > 1;
-        core::with_mode(p.common.normalization.mode, [&](auto mode) {
+        with_written(p.common.normalization, [&](auto mode, auto sample) {
             using Mode = decltype(mode);
-            using O = Written<Mode, std::uint16_t>;
+            using O = decltype(sample);
             auto write = [&](auto map) {
                 write_mapped(image, partition, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
             };
             const O* luts = luts_of<O>(p.common, i);
             constexpr int words = values * sizeof(O) / 4;
-            if constexpr (is_stretch<Mode>) {
+            if constexpr (is_stretch<Mode> && std::is_same_v<O, std::uint16_t>) {
                 write(LineMap<std::uint16_t, Mode>{lines});
             } else if (separate || L::words < words) {
                 write(LutMap<std::uint16_t, O, false>(luts, separate));

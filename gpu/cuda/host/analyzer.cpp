@@ -542,7 +542,7 @@ void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* 
 /// analysis know no tables that leave a level out.
 bool Analyzer::has_steps(const Normalization* normalization) const {
     return normalization &&
-           (has_tone(plan_.depth, *normalization) ||
+           ((has_tone(plan_.depth, *normalization) && !has_tone_at_once(plan_.depth, *normalization)) ||
             (normalization->fill && !traits_of(normalized_depth(plan_.depth, *normalization)).floating));
 }
 

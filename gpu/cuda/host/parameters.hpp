@@ -148,6 +148,12 @@ inline bool has_tone(Depth image, const Normalization& of) {
            normalized_depth(image, of) != normalized_depth(image, of.mode);
 }
 
+/// Returns whether the launch that measures may make such tables, and the copies.
+inline bool has_tone_at_once(Depth image, const Normalization& of) {
+    const NormalizeTraits& mode = traits_of(of.mode);
+    return image == Depth::u16 && of.depth == Depth::u8 && mode.kind == NormalizeKind::exact && !mode.real;
+}
+
 /// Parameters that all images of a launch have in common.
 struct Common {
     char* results;        ///< ImageResult, counts, tables, details

@@ -26,6 +26,31 @@ constexpr bool is_stretch = std::is_base_of_v<core::Line<std::uint8_t>, typename
 template <class Mode, typename T>
 using Written = std::conditional_t<traits_of(Mode::mode).real, float, T>;
 
+/// Table of a mode for another type of integers than T. If all samples are equal, they stay at their fraction of the
+/// range.
+template <class Mode, typename T, typename O>
+struct ScaledTable : Mode::template Scaled<O> {
+    core::Levels kept_levels;
+    bool keeps;
+
+    __device__ explicit ScaledTable(const core::IntegerFacts& facts)
+        : Mode::template Scaled<O>(facts), kept_levels(facts.levels), keeps(facts.low == facts.high) {}
+    __device__ O operator()(std::uint32_t code, Word through) const {
+        return keeps ? core::to_depth<O>(static_cast<T>(code), kept_levels)
+                     : Mode::template Scaled<O>::operator()(code, through);
+    }
+};
+
+/// Table of a mode that maps samples of type T to type O.
+template <class Mode, typename T, typename O, bool scales = !std::is_same_v<O, Written<Mode, T>>>
+struct TableOf {
+    using Type = typename Mode::template Table<T>;
+};
+template <class Mode, typename T, typename O>
+struct TableOf<Mode, T, O, true> {
+    using Type = ScaledTable<Mode, T, O>;
+};
+
 /// Numbers of all samples that a LUT is for.
 struct LutNumbers {
     std::uint32_t low, high;  ///< extremes
@@ -33,9 +58,9 @@ struct LutNumbers {
     core::u128 squares;
 };
 
-/// Room for any mode's Table.
+/// Room for any mode's table.
 struct alignas(8) TableRoom {
-    char bytes[32];
+    char bytes[48];
 };
 
 /// Channels of counts that LUT t is for: a color's, luma's, or three colors' together.
@@ -119,11 +144,12 @@ __device__ inline Word samples_through(const LutChannels<C>& channels, const Cou
 ///     count_page(channel, page)  samples of a page; u16,
 ///     numbers(channels)          LutNumbers with the extremes, by a warp.
 /// `levels`: that the mapped values may have.
-template <class Mode, typename T, int C, class Counts>
+template <class Mode, typename T, int C, class Counts, typename O>
 __device__ inline void build_luts(const KernelNormalization& normalization, const Counts& counts, TableRoom* room,
-                                  core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks,
-                                  core::Levels levels = core::all_levels<T>()) {
-    using Table = typename Mode::template Table<T>;
+                                  core::Line<T>* lines, O* luts, int rank, int blocks,
+                                  core::Levels levels = core::levels_of_type<O>()) {
+    using Table = typename TableOf<Mode, T, O>::Type;
+    constexpr bool has_lines = is_stretch<Mode> && std::is_same_v<O, T>;
     static_assert(sizeof(Table) <= sizeof(TableRoom) && std::is_trivially_copyable_v<Table>);
     constexpr bool by_luma = traits_of(Mode::mode).joint_by_luma;
     constexpr int values = 1 << 8 * sizeof(T), items = values / warp_lanes;
@@ -135,7 +161,7 @@ __device__ inline void build_luts(const KernelNormalization& normalization, cons
             lut_facts<Mode, T>(normalization, levels, counts, LutChannels<C>(normalization, by_luma, warp));
         if (lane == 0) {
             tables[warp] = Table(facts);
-            if constexpr (is_stretch<Mode>)
+            if constexpr (has_lines)
                 for (int c = warp; c < (C > 1 && normalization.joint ? 3 : warp + 1); ++c) lines[c] = tables[warp];
         }
     }
@@ -147,7 +173,7 @@ __device__ inline void build_luts(const KernelNormalization& normalization, cons
         if constexpr (traits_of(Mode::mode).needs == NormalizeNeeds::counts) {
             through = samples_through<T>(LutChannels<C>(normalization, by_luma, t), counts, first);
         }
-        luts[item * warp_lanes + lane] = static_cast<Written<Mode, T>>(tables[t](first + lane, through));
+        luts[item * warp_lanes + lane] = static_cast<O>(tables[t](first + lane, through));
     }
     __syncwarp();  // a barrier may follow the call
 }
@@ -235,25 +261,27 @@ struct MappedWriter {
     Output output;
 
     __device__ std::uint32_t map_sample(const Group<T, W>& g, int i, const Channel (&at)[3]) const {
-        if (C == 4 && i % 4 == 3) return Map::same(static_cast<O>(g[i]));  // alpha is left alone
+        if (C == 4 && i % 4 == 3) return Map::same(alpha(static_cast<T>(g[i])));
         return map(at[C == 1 ? 0 : C == 3 ? i % 3 : i % 4], g[i]);
     }
     __device__ O* target(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<O*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
     __device__ void accumulate(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
-        constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word, byte = Map::byte;
+        constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word, byte = Map::byte,
+                      together = words < 4 ? words : 4;  // words that are stored at once
+        static_assert(words % together == 0 && (together == 4 || together == 2));
         const int phase = C == 3 ? channel_of_sample(x) : 0;
         Channel at[3];
 #pragma unroll
         for (int c = 0; c < colors_of(C); ++c) at[c] = map.channel(phase + c < 3 ? phase + c : phase + c - 3);
         O* const to = target(y, x);
-        const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+        const bool aligned = reinterpret_cast<std::uintptr_t>(to) % (4 * together) == 0;
 #pragma unroll
-        for (int w = 0; w < words; w += 4) {
-            std::uint32_t word[4];
+        for (int w = 0; w < words; w += together) {
+            std::uint32_t word[together];
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < together; ++k) {
                 const int i = (w + k) * per_word;
                 word[k] = map_sample(g, i, at);
                 if constexpr (per_word == 2)
@@ -266,10 +294,13 @@ struct MappedWriter {
                 }
             }
             if (aligned) {
-                reinterpret_cast<uint4*>(to)[w / 4] = make_uint4(word[0], word[1], word[2], word[3]);
+                if constexpr (together == 4)
+                    reinterpret_cast<uint4*>(to)[w / 4] = make_uint4(word[0], word[1], word[2], word[3]);
+                else
+                    reinterpret_cast<uint2*>(to)[w / 2] = make_uint2(word[0], word[1]);
             } else {
 #pragma unroll
-                for (int i = 0; i < 4 * per_word; ++i)
+                for (int i = 0; i < together * per_word; ++i)
                     to[w * per_word + i] = value_of(word[i / per_word] >> i % per_word * 8 * sizeof(O));
             }
         }
@@ -279,11 +310,18 @@ struct MappedWriter {
         for (int c = 0; c < W; ++c)
             target(y, x)[c] =
                 C == 4 && c == 3
-                    ? static_cast<O>(samples[c])
+                    ? alpha(samples[c])
                     : value_of(map(map.channel(C == 3 ? channel_of_sample(x) : c), samples[c]) >> 8 * Map::byte);
     }
 
   private:
+    /// Alpha is left alone, at its fraction of the range.
+    static __device__ O alpha(T value) {
+        if constexpr (sizeof(O) < sizeof(T))
+            return core::to_depth<O>(value);
+        else
+            return static_cast<O>(value);
+    }
     static __device__ O value_of(std::uint32_t bits) {
         if constexpr (std::is_same_v<O, float>)
             return __uint_as_float(bits);
