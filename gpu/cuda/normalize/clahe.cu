@@ -8,9 +8,13 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int values = 256, clahe_threads = 256;
-/// Blocks that count a tile together.
-constexpr int slabs = 8;
+constexpr int values = 256, clahe_threads = 256, clahe_warps = clahe_threads / warp_lanes;
+/// Blocks that count a tile together, or write what lies between the same tiles.
+constexpr int slabs = 32;
+/// Samples, or pixels, that a thread loads at once.
+constexpr int together = 4;
+/// Rows whose words a thread loads before it uses the first.
+constexpr int rows_at_once = 4;
 
 /// Tiles along one side, as in cpu/clahe.cpp.
 struct Side {
@@ -24,13 +28,20 @@ struct Side {
         while (at >= side || at < 0) at = at < 0 ? -at : 2 * side - 2 - at;
         return at;
     }
-    /// Tiles between which a place lies, and the weight of the second.
-    __device__ float between(std::int64_t at, int& first, int& second) const {
-        const float place = static_cast<float>(at) * (1.0f / static_cast<float>(length)) - 0.5f;
-        const auto before = static_cast<int>(floorf(place));
-        first = max(before, 0);
-        second = min(before + 1, static_cast<int>(tiles) - 1);
-        return place - static_cast<float>(before);
+    /// Place among the centers of the tiles.
+    __device__ float place(std::int64_t at) const {
+        const float value = side <= 0x7FFFFFFF ? static_cast<float>(static_cast<int>(at)) : static_cast<float>(at);
+        return value * (1.0f / static_cast<float>(length)) - 0.5f;
+    }
+    /// First pixel behind the center of tile `before`; of -1, the first of all; of the last tile, the first behind it.
+    __device__ std::int64_t first_behind(std::int64_t before) const {
+        if (before < 0) return 0;
+        if (before >= tiles) return side;
+        std::int64_t at = min((2 * before + 1) * length / 2, side);
+        const auto is_behind = [&](std::int64_t one) { return floorf(place(one)) >= static_cast<float>(before); };
+        while (at > 0 && is_behind(at - 1)) --at;
+        while (at < side && !is_behind(at)) ++at;
+        return at;
     }
 };
 
@@ -47,33 +58,77 @@ struct Sides {
 __device__ inline const std::uint8_t* row_of(const Image& image, std::int64_t y) {
     return static_cast<const std::uint8_t*>(image.data) + y * image.row_bytes;
 }
+/// Returns whether the same place in each row is at a word.
+__device__ inline bool in_words(const void* address, std::int64_t row_bytes) {
+    return (reinterpret_cast<std::uintptr_t>(address) | static_cast<std::uint64_t>(row_bytes)) %
+               sizeof(std::uint32_t) ==
+           0;
+}
 
-/// Kernel that counts the tiles of a channel, or of luma if `channel` is negative. Launch: any grid, best a block per
-/// slab of a tile.
+/// Kernel that counts the tiles of a channel, or of luma if `channel` is negative. Each lane has counters of its own.
+/// Launch: any grid, best a block per slab of a tile.
 template <int C>
 __global__ void __launch_bounds__(clahe_threads) count_kernel(const __grid_constant__ ClaheCopy p, int channel) {
-    __shared__ std::uint32_t counts[values];
+    __shared__ std::uint32_t counts[values * warp_lanes];
     const Sides sides(p);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    const auto count = [&](std::uint32_t code) { atomicAdd(counts + code * warp_lanes + lane, 1u); };
+    const auto luma = [&](std::uint32_t first, std::uint32_t green, std::uint32_t last) {
+        return core::luma(p.rgb ? first : last, green, p.rgb ? last : first);
+    };
+    const auto count_pixel = [&](const std::uint8_t* pixel) {
+        count(C == 1 ? pixel[0] : channel >= 0 ? pixel[channel] : luma(pixel[0], pixel[1], pixel[2]));
+    };
     for (int item = static_cast<int>(blockIdx.x); item < p.tiles_x * p.tiles_y * slabs;
          item += static_cast<int>(gridDim.x)) {
-        counts[threadIdx.x] = 0;
-        __syncthreads();  // clear counters
         const int tile = item / slabs, slab = item % slabs;
-        const std::int64_t left = tile % p.tiles_x * sides.across.length, top = tile / p.tiles_x * sides.down.length,
-                           width = sides.across.length, first = sides.down.length * slab / slabs,
-                           pixels = (sides.down.length * (slab + 1) / slabs - first) * width;
-        for (std::int64_t i = threadIdx.x; i < pixels; i += clahe_threads) {
-            const std::uint8_t* const pixel = row_of(p.image, sides.down.reflected(top + first + i / width)) +
-                                              sides.across.reflected(left + i % width) * C;
-            const std::uint32_t code = C == 1 ? pixel[0]
-                                       : channel >= 0
-                                           ? pixel[channel]
-                                           : core::luma(std::uint32_t{pixel[p.rgb ? 0 : 2]}, std::uint32_t{pixel[1]},
-                                                        std::uint32_t{pixel[p.rgb ? 2 : 0]});
-            atomicAdd(counts + code, 1u);
+        for (int i = static_cast<int>(threadIdx.x); i < values * warp_lanes; i += clahe_threads) counts[i] = 0;
+        __syncthreads();  // clear counters
+        const std::int64_t height = sides.down.length, width = sides.across.length, top = tile / p.tiles_x * height,
+                           left = tile % p.tiles_x * width, right = left + width, start = left - left % together,
+                           end = height * (slab + 1) / slabs;
+        const std::int64_t begin = height * slab / slabs + warp;
+        const auto row_at = [&](std::int64_t y) { return row_of(p.image, sides.down.reflected(top + y)); };
+        if (right > sides.across.side) {
+            for (std::int64_t y = begin; y < end; y += clahe_warps)
+                for (std::int64_t x = left + lane; x < right; x += warp_lanes)
+                    count_pixel(row_at(y) + sides.across.reflected(x) * C);
+        } else {
+            const bool words = in_words(p.image.data, p.image.row_bytes) && (C == 1 || channel < 0);
+            for (std::int64_t x = start + lane * together; x < right; x += warp_lanes * together) {
+                if (!words || x < left || x + together > right) {
+                    for (std::int64_t y = begin; y < end; y += clahe_warps)
+                        for (std::int64_t one = max(x, left); one < min(x + together, right); ++one)
+                            count_pixel(row_at(y) + one * C);
+                    continue;
+                }
+                for (std::int64_t y = begin; y < end; y += rows_at_once * clahe_warps) {
+                    std::uint32_t loaded[rows_at_once][C];
+#pragma unroll
+                    for (int r = 0; r < rows_at_once; ++r)
+#pragma unroll
+                        for (int w = 0; w < C; ++w)
+                            if (y + r * clahe_warps < end)
+                                loaded[r][w] =
+                                    reinterpret_cast<const std::uint32_t*>(row_at(y + r * clahe_warps) + x * C)[w];
+#pragma unroll
+                    for (int r = 0; r < rows_at_once; ++r) {
+                        if (y + r * clahe_warps >= end) break;
+                        const auto byte = [&](int i) { return loaded[r][i / 4] >> 8 * (i % 4) & 0xFFu; };
+#pragma unroll
+                        for (int k = 0; k < together; ++k)
+                            count(C == 1 ? byte(k)
+                                         : luma(byte(k * C), byte(k * C + (C > 1 ? 1 : 0)),
+                                                byte(k * C + (C > 1 ? 2 : 0))));
+                    }
+                }
+            }
         }
         __syncthreads();  // all are counted
-        if (counts[threadIdx.x] > 0) atomicAdd(p.memory.counts + tile * values + threadIdx.x, counts[threadIdx.x]);
+        std::uint32_t all = 0;
+        for (int k = 0; k < warp_lanes; ++k) all += counts[threadIdx.x * warp_lanes + (k + threadIdx.x) % warp_lanes];
+        if (all > 0) atomicAdd(p.memory.counts + tile * values + threadIdx.x, all);
+        __syncthreads();  // counters may be cleared
     }
 }
 
@@ -110,46 +165,103 @@ __global__ void __launch_bounds__(values) table_kernel(const __grid_constant__ C
         static_cast<std::uint8_t>(p.levels.first + min(static_cast<std::uint32_t>(value), p.levels.width()));
 }
 
-/// Kernel of the copy of the channels from `from` to `to`, between the tables. Launch: any grid. Bytes: each pixel is
-/// read once, and written once.
+/// Kernel of the copy of the channels from `from` to `to`. Pixels between the centers of the same four tiles have the
+/// same tables, whose values for a sample are one word in shared memory. Launch: any grid, best several slabs of such
+/// pixels per block. Bytes: each pixel is read once, and written once.
 template <int C>
 __global__ void __launch_bounds__(clahe_threads) copy_kernel(const __grid_constant__ ClaheCopy p, int from, int to) {
+    __shared__ std::uint32_t tables[values];
+    __shared__ std::int64_t ends[4];
     const Sides sides(p);
-    const std::uint8_t* const tables = p.memory.tables;
-    const std::int64_t pixels = p.image.pixels(), step = std::int64_t{gridDim.x} * clahe_threads;
-    for (std::int64_t i = std::int64_t{blockIdx.x} * clahe_threads + threadIdx.x; i < pixels; i += step) {
-        const std::int64_t y = i / p.image.width, x = i - y * p.image.width;
-        int x1, x2, y1, y2;
-        const float right = sides.across.between(x, x1, x2), lower = sides.down.between(y, y1, y2);
-        const float left = 1.0f - right, upper = 1.0f - lower;
-        const std::uint8_t* const a = tables + (y1 * p.tiles_x + x1) * values;
-        const std::uint8_t* const b = tables + (y1 * p.tiles_x + x2) * values;
-        const std::uint8_t* const c = tables + (y2 * p.tiles_x + x1) * values;
-        const std::uint8_t* const d = tables + (y2 * p.tiles_x + x2) * values;
-        const std::uint8_t* const in = row_of(p.image, y) + x * C;
-        std::uint8_t* const out = static_cast<std::uint8_t*>(p.output.data) + y * p.output.row_bytes + x * C;
-#pragma unroll
-        for (int channel = 0; channel < C; ++channel) {
-            if (channel < from || channel >= to) continue;
-            const std::uint8_t code = in[channel];
-            const float value =
-                (static_cast<float>(__ldg(a + code)) * left + static_cast<float>(__ldg(b + code)) * right) * upper +
-                (static_cast<float>(__ldg(c + code)) * left + static_cast<float>(__ldg(d + code)) * right) * lower;
-            out[channel] = static_cast<std::uint8_t>(fminf(fmaxf(rintf(value), 0.0f), 255.0f));
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    for (int item = static_cast<int>(blockIdx.x); item < (p.tiles_x + 1) * (p.tiles_y + 1) * slabs;
+         item += static_cast<int>(gridDim.x)) {
+        const int part = item / slabs, slab = item % slabs;
+        const int before_x = part % (p.tiles_x + 1) - 1, before_y = part / (p.tiles_x + 1) - 1;
+        {
+            const auto value = [&](int row, int column) -> std::uint32_t {
+                const int y = min(max(row, 0), p.tiles_y - 1), x = min(max(column, 0), p.tiles_x - 1);
+                return p.memory.tables[(y * p.tiles_x + x) * values + threadIdx.x];
+            };
+            tables[threadIdx.x] = value(before_y, before_x) | value(before_y, before_x + 1) << 8 |
+                                  value(before_y + 1, before_x) << 16 | value(before_y + 1, before_x + 1) << 24;
+            if (threadIdx.x < 2)
+                ends[threadIdx.x] = sides.across.first_behind(before_x + static_cast<int>(threadIdx.x));
+            else if (threadIdx.x < 4)
+                ends[threadIdx.x] = sides.down.first_behind(before_y + static_cast<int>(threadIdx.x) - 2);
         }
-        if (C == 4 && to == 3) out[C - 1] = in[C - 1];
+        __syncthreads();  // tables and ends, for all
+        const std::int64_t first = ends[0] * C, end = ends[1] * C, rows = ends[3] - ends[2],
+                           last_row = ends[2] + rows * (slab + 1) / slabs;
+        const auto selected = [&](int channel) {
+            return C == 1 || (channel >= from && channel < to) || (C == 4 && channel == 3 && to == 3);
+        };
+        for (std::int64_t s = first - first % together + lane * together; s < end; s += warp_lanes * together) {
+            float left[together], right[together];
+            bool mine[together], all = true;
+#pragma unroll
+            for (int k = 0; k < together; ++k) {
+                const std::int64_t at = s + k, x = C == 1 ? at : at / C;
+                mine[k] = at >= first && at < end && selected(static_cast<int>(at - x * C));
+                all = all && mine[k];
+                right[k] = sides.across.place(x) - static_cast<float>(before_x);
+                left[k] = 1.0f - right[k];
+            }
+            const auto in_row = [&](std::int64_t y) { return row_of(p.image, y) + s; };
+            const auto out_row = [&](std::int64_t y) {
+                return static_cast<std::uint8_t*>(p.output.data) + y * p.output.row_bytes + s;
+            };
+            const auto mapped = [&](std::uint32_t code, int k, float upper, float lower) {
+                if (C == 4 && k == 3) return code;  // alpha
+                const std::uint32_t word = tables[code];
+                const auto byte = [word](int i) { return static_cast<float>(word >> 8 * i & 0xFFu); };
+                const float value =
+                    (byte(0) * left[k] + byte(1) * right[k]) * upper + (byte(2) * left[k] + byte(3) * right[k]) * lower;
+                return __float2uint_rn(value);  // a mean of bytes
+            };
+            const auto below = [&](std::int64_t y) { return sides.down.place(y) - static_cast<float>(before_y); };
+            const std::int64_t first_row = ends[2] + rows * slab / slabs + warp;
+            if (!all || !in_words(p.image.data, p.image.row_bytes) || !in_words(p.output.data, p.output.row_bytes)) {
+                for (std::int64_t y = first_row; y < last_row; y += clahe_warps) {
+                    const float lower = below(y);
+#pragma unroll
+                    for (int k = 0; k < together; ++k)
+                        if (mine[k])
+                            out_row(y)[k] = static_cast<std::uint8_t>(mapped(in_row(y)[k], k, 1.0f - lower, lower));
+                }
+                continue;
+            }
+            for (std::int64_t y = first_row; y < last_row; y += rows_at_once * clahe_warps) {
+                std::uint32_t codes[rows_at_once];
+#pragma unroll
+                for (int r = 0; r < rows_at_once; ++r)
+                    if (y + r * clahe_warps < last_row)
+                        codes[r] = *reinterpret_cast<const std::uint32_t*>(in_row(y + r * clahe_warps));
+#pragma unroll
+                for (int r = 0; r < rows_at_once; ++r) {
+                    if (y + r * clahe_warps >= last_row) break;
+                    const float lower = below(y + r * clahe_warps), upper = 1.0f - lower;
+                    std::uint32_t made = 0;
+#pragma unroll
+                    for (int k = 0; k < together; ++k)
+                        made |= mapped(codes[r] >> 8 * k & 0xFFu, k, upper, lower) << 8 * k;
+                    *reinterpret_cast<std::uint32_t*>(out_row(y + r * clahe_warps)) = made;
+                }
+            }
+        }
+        __syncthreads();  // tables may be replaced
     }
 }
 
 template <int C>
 void launch_copy(const ClaheCopy& copy, const Launch& launch) {
     const int tiles = copy.tiles_x * copy.tiles_y;
+    const std::int64_t parts = (copy.tiles_x + 1) * (copy.tiles_y + 1);
     const auto by_tables_of = [&](int channel, int from, int to) {
         launch_kernel(launch, count_kernel<C>, false,
-                      LaunchConfiguration{std::int64_t{tiles} * slabs, clahe_threads, 0, 8}, copy, channel);
+                      LaunchConfiguration{std::int64_t{tiles} * slabs, clahe_threads, 0, 4}, copy, channel);
         launch_kernel(launch, table_kernel, false, LaunchConfiguration{tiles, values, 0, 8}, copy);
-        launch_kernel(launch, copy_kernel<C>, false,
-                      LaunchConfiguration{blocks_for(copy.image.pixels(), clahe_threads), clahe_threads, 0, 8}, copy,
+        launch_kernel(launch, copy_kernel<C>, false, LaunchConfiguration{parts * slabs, clahe_threads, 0, 8}, copy,
                       from, to);
     };
     if (C == 1) return by_tables_of(0, 0, 1);
