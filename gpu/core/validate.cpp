@@ -112,4 +112,59 @@ void validate_output(const ImageView& image, Depth depth, const MutableImageView
     if (output.memory != image.memory) refuse("output view: it must be in the same memory as the input");
 }
 
+namespace {
+
+void validate_pair(const ImageView& image, const ImageView& output, const ColorEncoding& encoding, Memory memory) {
+    validate(image);
+    validate(output);
+    for (const ImageView* one : {&image, &output})
+        if (one->memory != memory)
+            refuse(std::string("conversion of colors: an image lies in ") +
+                   (memory == Memory::host ? "device memory" : "host memory"));
+    if (image.width != output.width || image.height != output.height)
+        refuse("conversion of colors: the images must have the same size");
+    if (!(encoding.white > 0 && std::isfinite(encoding.white)))
+        refuse("conversion of colors: white must be positive and finite");
+}
+
+bool is_converted(Depth depth) {
+    return depth == Depth::u8 || depth == Depth::u16 || depth == Depth::f16 || depth == Depth::f32;
+}
+
+}  // namespace
+
+void validate_conversion(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
+                         const ImageView& output, Memory memory) {
+    validate_pair(image, output, encoding, memory);
+    if (has_bands(image)) refuse("conversion of colors: the image has bands");
+    if (output.channels != 3 && !(output.channels == 4 && image.channels == 4))
+        refuse("conversion of colors: the output needs 3 channels, or 4 if the image has alpha");
+    const Depth depth = depth_in(space, image.depth);
+    if (output.depth != depth) refuse(std::string("conversion of colors: the output must be ") + to_string(depth));
+}
+
+void validate_restoration(const ImageView& image, ColorSpace space, const ColorEncoding& encoding,
+                          const ImageView& output) {
+    validate_pair(image, output, encoding, Memory::host);
+    if (image.channels != 3 && image.channels != 4) refuse("conversion of colors: the image needs 3 or 4 channels");
+    if (image.depth != Depth::f32 && !(image.depth == Depth::u8 && traits_of(space).bytes))
+        refuse(std::string("conversion of colors: ") + traits_of(space).name + " of " + to_string(image.depth));
+    if (output.channels != 1 && output.channels != 3 && !(output.channels == 4 && image.channels == 4))
+        refuse("conversion of colors: the output needs 1 or 3 channels, or 4 if the image has alpha");
+    if (!is_converted(output.depth))
+        refuse(std::string("conversion of colors: an output of ") + to_string(output.depth));
+}
+
 }  // namespace gpuhist::core
+
+namespace gpuhist {
+
+Depth depth_in(ColorSpace space, Depth depth) {
+    if (depth == Depth::u8 && traits_of(space).bytes) return Depth::u8;
+    if (!core::is_converted(depth))
+        core::refuse(std::string("colors of ") + to_string(depth) + " have no " + traits_of(space).name +
+                     ": u8, u16, f16 and f32 are converted");
+    return Depth::f32;
+}
+
+}  // namespace gpuhist

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/normalize.hpp"
 
@@ -32,5 +33,11 @@ void validate_fill(Depth copy, const std::optional<double>& fill);
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output);
 
 inline constexpr std::uint32_t max_bins = 1u << 24;
+
+/// Throws InvalidArgument unless `convert_colors` and `restore_colors` accept such images in this memory.
+void validate_conversion(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
+                         const ImageView& output, Memory memory);
+void validate_restoration(const ImageView& image, ColorSpace space, const ColorEncoding& encoding,
+                          const ImageView& output);
 
 }  // namespace gpuhist::core

@@ -7,6 +7,8 @@
 
 #include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
+#include "cuda/host/device.hpp"
+#include "cuda/pixels/color_space.hpp"
 #include "gpuhist/error.hpp"
 #include "plan/refusal.hpp"
 
@@ -135,6 +137,15 @@ PinnedResults& PinnedResults::operator=(PinnedResults&& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(images_, other.images_);
     return *this;
+}
+
+void enqueue_convert_colors(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
+                            const MutableImageView& output, int gpu, cudaStream_t stream) {
+    core::validate_conversion(image, encoding, space, output, Memory::device);
+    cuda::require_gpu("conversion of colors", gpu);
+    const cuda::CurrentDevice current(gpu);
+    const cuda::Launch launch{stream, gpu, cuda::attribute(cudaDevAttrMultiProcessorCount, gpu)};
+    cuda::launch_color_space(image, encoding, space, output, launch);
 }
 
 }  // namespace gpuhist

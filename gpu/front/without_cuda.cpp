@@ -31,6 +31,10 @@ namespace {
 }
 }  // namespace
 
+void enqueue_convert_colors(const ImageView&, const ColorEncoding&, ColorSpace, const MutableImageView&, int,
+                            cudaStream_t) {
+    throw_without_cuda();
+}
 class StreamAnalyzer::Implementation {};
 std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan&) {
     throw_without_cuda();

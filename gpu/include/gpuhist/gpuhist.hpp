@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/compare.hpp"
 #include "gpuhist/dataset.hpp"

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/normalize.hpp"
 
@@ -169,8 +170,8 @@ class StreamAnalyzer {
     ///
     /// If a mask or a Validity excludes samples, the table is made from the valid samples, and Normalization decides
     /// about the others. Each such image takes several launches, the last of which writes the copy. So does each image
-    /// by a curve, or whose copy has another depth than that of its mode, and each image of integers whose copy
-    /// reserves a level for nodata (Normalization::fill).
+    /// by a curve, or whose copy has another depth than that of its mode (except u8 of u16), and each image of integers
+    /// whose copy reserves a level for nodata (Normalization::fill).
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,
@@ -183,6 +184,12 @@ class StreamAnalyzer {
     class Implementation;
     std::unique_ptr<Implementation> implementation_;
 };
+
+/// Enqueues the conversion of an image in device memory to a color space: `convert_colors` on the GPU, with the same
+/// bits. It launches one kernel, and takes no memory. Keep both images alive until the work is done. Throws as
+/// `convert_colors`, but for images in host memory; EngineUnavailable if the GPU cannot be used, and CudaError.
+void enqueue_convert_colors(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
+                            const MutableImageView& output, int gpu, cudaStream_t stream);
 
 /// Results in host memory to which the GPU writes directly (pinned and mapped memory). You can poll them without a copy
 /// and without a call to CUDA.
