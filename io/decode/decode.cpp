@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "decode/color_space.hpp"
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
 #include "decode/probe.hpp"
@@ -46,20 +47,20 @@ Probe probe_known(const Bytes& bytes, const std::string& name, const DecodeOptio
     return found;
 }
 
-StripFacts facts_of(const Probe& found) {
-    return {found.depth, found.turned, found.bands, found.stored};
+StripFacts facts_of(const Probe& found, const DecodeOptions& options) {
+    return facts_in_space({found.depth, found.turned, found.bands, found.stored}, options);
 }
 
 /// Reason why an image is not taken in strips, or nothing.
 std::string refusal(const Probe& found, const DecodeOptions& options) {
-    return options.strips->refusal(facts_of(found));
+    return options.strips->refusal(facts_of(found, options));
 }
 
 /// Number of rows that are delivered at once, with about the requested number of bytes. 0: the image comes whole.
 std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
     if (!options.strips || found.strip_rows == 0 || !refusal(found, options).empty()) return 0;
     const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
-    const std::uint64_t whole = options.strips->whole_bytes ? options.strips->whole_bytes(facts_of(found)) : 0;
+    const std::uint64_t whole = options.strips->whole_bytes ? options.strips->whole_bytes(facts_of(found, options)) : 0;
     if (saturating_product(row_bytes, found.height) <= whole || row_bytes == 0) return 0;
     const std::uint64_t most = std::max<std::uint64_t>(1, options.strips->strip_bytes / row_bytes);
     const std::uint64_t rows = std::max<std::uint64_t>(1, most / found.strip_rows) * found.strip_rows;
@@ -153,6 +154,7 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     if (bytes.size() == 0) fail(name, "empty: it has no bytes", Kind::truncated);
     Probe found = probe_known(bytes, name, options, page);
     check(bytes, found, name, options);
+    if (options.space) found.pixel_bytes += most_bytes_in_space;
     show_sides(options, found.width, found.height);
     std::unique_ptr<MaskBeside> beside;
     if (options.masks && found.format == &tiff_format && found.page.mask == 0 && !path.empty())
@@ -169,6 +171,8 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     while (rows > 0 && options.strips->again && options.strips->again()) image = found.format->decode(file);
     if (beside) beside->check_window();
     image.format = found.format->name;
+    image.linear = is_linear(found.format);
+    convert_to_space(image, name, options, file.threads());
     // Damage that the probe found, and that was accepted, comes before that from the decoder.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
@@ -309,10 +313,12 @@ Image read_frame(const FilePages& found, const ImageFormat& format, const std::s
     canvas.format = &format;
     canvas.set_size(facts.width, facts.height);
     canvas.pixel_bytes = 3 * format.pixel_bytes;  // the decoder's canvas, what it disposes to, and the image
+    if (options.space) canvas.pixel_bytes += most_bytes_in_space;
     check_size(canvas, name, options);
     show_sides(options, facts.width, facts.height);
     if (options.admit) options.admit(file_bytes, saturating_product(pixels_of(canvas), canvas.pixel_bytes));
     Image image = found.frames->image(options.page, {Bytes(nullptr, 0), canvas, name, options}, read);
+    convert_to_space(image, name, options, options.threads);
     image.format = format.name;
     return finished(std::move(image), found, options.page);
 }
@@ -463,7 +469,14 @@ void EncodedImage::give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, s
     if (strip_rows == 0) return;
     image.width = probe.width;
     image.height = probe.height;
-    options.strips->take(image, row);
+    if (options.space) {
+        Image converted = image;
+        converted.linear = is_linear(probe.format);
+        convert_to_space(converted, name, options, threads());
+        options.strips->take(converted, row);
+    } else {
+        options.strips->take(image, row);
+    }
     image.pixels = cv::Mat();
     std::swap(pixels, spare);
     if (pixels.empty())

@@ -129,6 +129,10 @@ struct ImageFormat {
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
     openexr_format, radiance_format, pam_format, pnm_format, pfm_format, gif_format, avif_format, jpegxl_format,
     fits_format, qoi_format, npy_format, tga_format;
+/// Returns whether the samples of a format are proportional to light.
+inline bool is_linear(const ImageFormat* format) {
+    return format == &openexr_format || format == &radiance_format || format == &pfm_format;
+}
 /// Samples without a header, of the layout in DecodeOptions::array.
 extern const ImageFormat raw_format;
 Probe probe_raw(const Bytes& file, const RawArray& array);

@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "decode/color_space.hpp"
 #include "decode/formats.hpp"
 #include "files/bytes.hpp"
 #include "files/descriptor.hpp"
@@ -151,6 +152,8 @@ Image read_image_by_opencv(const fs::path& path, const DecodeOptions& options) {
     if (code != 0 && words[0] != '\0') about.refuse("OpenCV: " + std::string(words.data()));
     Image image = image_of_opencv(std::move(rows.pixels), name);
     if (found.format) image.format = found.format->name;
+    image.linear = is_linear(found.format);
+    convert_to_space(image, name, options, about.threads());
     return image;
 }
 

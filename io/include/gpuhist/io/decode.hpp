@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/io/image.hpp"
 
 namespace gpuhist::io {
@@ -89,6 +91,13 @@ struct DecodeOptions {
     /// highest value of u32, or the lowest of s32, which is then the nodata of the image. Otherwise they are refused,
     /// as other values of more than 32 bits are.
     bool nodata = true;
+    /// Color space to which colors and gray are converted (`convert_colors`). The image then has three bands, named as
+    /// the channels of the space, and alpha as a fourth, `opacity`. Samples of OpenEXR, Radiance HDR and PFM are
+    /// linear, others are encoded as sRGB has them; profiles are not applied. Pixels with a color that is the file's
+    /// nodata are excluded by the image's mask. Other bands are refused. Ignored for `raw` samples.
+    std::optional<ColorSpace> space{};
+    std::optional<double> white;             ///< value that stands for white there; absent: that of the file
+    bool mask_transparent = false;           ///< whether that mask excludes pixels with alpha 0 too
     bool metadata = false;                   ///< whether to read the metadata that copies of a TIFF keep
     std::shared_ptr<const FilePages> pages;  ///< pages of the same file, from `probe_pages`; null: they are searched
     std::uint64_t most_page_bytes = std::uint64_t{1} << 30;  ///< limit of the memory for their list

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/io/opencv.hpp"
 
@@ -38,6 +39,15 @@ struct PixelSize {
     std::string unit;              ///< unit of both, such as `µm`, `m` or `degree`; empty: the file names none
 };
 
+/// Colors of an image before they were converted to a space.
+struct StoredColors {
+    ColorSpace space = ColorSpace::hsv;  ///< of the image now
+    Depth depth = Depth::u8;
+    Samples samples = Samples::color;
+    bool gray = false;  ///< one channel, or gray with alpha
+    ColorEncoding encoding{};
+};
+
 /// Image from a file: its samples, and the facts that the file gives about them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
@@ -50,8 +60,10 @@ struct Image {
         1;  ///< orientation in EXIF's numbers of an image that was left encoded, as stored; or 1
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
+    std::optional<StoredColors> colors;  ///< set if DecodeOptions::space was: the samples are bands of that space
     std::vector<std::string> bands;  ///< names that the file gives to bands, by place; empty texts for other samples
     double white = 255;              ///< value that stands for white
+    bool linear = false;             ///< whether samples are proportional to light, as in OpenEXR, Radiance HDR and PFM
     Alpha alpha = Alpha::none;
     std::optional<double> nodata;  ///< value that stands for no data, if the file names one: that of GDAL in a TIFF
     std::string nodata_problem;    ///< fault of the value that the file names; else empty
@@ -85,6 +97,11 @@ inline ImageView view(const Image& image) {
 inline std::vector<std::string> names_of_samples(const Image& image) {
     return gpuhist::names_of_samples(view(image), image.bands);
 }
+
+/// Image in a color space (`convert_colors`): three bands with the names of its channels, and alpha as a fourth,
+/// `opacity`. Throws InvalidArgument for samples that are no colors, and IoError without memory.
+Image image_in_space(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
+                     cv::MatAllocator* allocator = nullptr, int threads = 1);
 
 /// View of the pixels of an image, with the mask of its file.
 inline ImageView masked_view(const Image& image) {
