@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "bind.hpp"
+#include "gpuhist/color_space.hpp"
 #include "gpuhist/io/encode.hpp"
+#include "gpuhist/stream.hpp"
 #include "images.hpp"
 #include "run/companions.hpp"
 #include "stream.hpp"
@@ -257,6 +259,32 @@ void bind_images(nb::module_& module) {
             normalize(view, writable(output), normalization, asked);
         },
         "view"_a, "output"_a, "normalization"_a, "asked"_a, Release());
+    const auto encoding_of = [](const ImageView& view, const std::optional<double>& white, bool linear) {
+        return ColorEncoding{white.value_or(traits_of(view.depth).highest), linear};
+    };
+    module.def(
+        "depth_in",
+        [](const std::string& space, const std::string& depth) {
+            return to_string(depth_in(color_space_of(space), depth_of(depth)));
+        },
+        "space"_a, "depth"_a);
+    module.def(
+        "convert_colors",
+        [encoding_of](const ImageView& view, const ImageView& output, const std::string& space,
+                      std::optional<double> white, bool linear, int threads) {
+            convert_colors(view, encoding_of(view, white, linear), color_space_of(space), writable(output),
+                           threads_of_arena(threads));
+        },
+        "view"_a, "output"_a, "space"_a, "white"_a.none(), "linear"_a, "threads"_a, Release());
+    module.def(
+        "enqueue_convert_colors",
+        [encoding_of](const ImageView& view, const ImageView& output, const std::string& space,
+                      std::optional<double> white, bool linear, int gpu, std::uintptr_t stream) {
+            check_cuda_process();
+            enqueue_convert_colors(view, encoding_of(view, white, linear), color_space_of(space), writable(output), gpu,
+                                   reinterpret_cast<cudaStream_t>(stream));
+        },
+        "view"_a, "output"_a, "space"_a, "white"_a.none(), "linear"_a, "gpu"_a, "stream"_a, Release());
 }
 
 }  // namespace gpuhist::python

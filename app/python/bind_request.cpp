@@ -24,6 +24,12 @@ const Words<AlphaRule> alpha_rules = [] {
     return words;
 }();
 
+const Words<ColorSpace> color_spaces = [] {
+    Words<ColorSpace> words;
+    for (const ColorSpaceTraits& traits : all_color_spaces) words.emplace_back(traits.name, traits.space);
+    return words;
+}();
+
 const Words<NormalizeMode> normalize_modes = [] {
     Words<NormalizeMode> words;
     for (const NormalizeTraits& traits : all_normalize_modes) words.emplace_back(traits.name, traits.mode);
@@ -78,8 +84,13 @@ Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<Na
 
 }  // namespace
 
+ColorSpace color_space_of(const std::string& name) {
+    return word_of(name, color_spaces, "space");
+}
+
 void bind_request(nb::module_& module) {
     module.attr("Alpha") = type_of(alpha_rules);
+    module.attr("ColorSpace") = type_of(color_spaces);
     module.attr("NormalizeMode") = type_of(normalize_modes);
     module.def(
         "is_pair",
@@ -110,7 +121,8 @@ void bind_request(nb::module_& module) {
                std::optional<double> white, std::string engine, int gpu, int threads,
                const std::vector<NamedValue>& nodata, bool nodata_of_file, bool masks_of_file,
                const std::vector<NamedInterval>& valid, bool nodata_any, const std::string& alpha,
-               const std::vector<std::string>& measures, std::int64_t quality_scale, bool robust, double clip_sigma) {
+               const std::vector<std::string>& measures, std::int64_t quality_scale, bool robust, double clip_sigma,
+               const std::optional<std::string>& space) {
                 Asked asked;
                 asked.histogram = bins_of(bins, range);
                 asked.percentiles = percentiles_of(percentiles);
@@ -129,11 +141,16 @@ void bind_request(nb::module_& module) {
                 asked.quality_scale = quality_scale;
                 asked.robust = robust;
                 asked.clip_sigma = clip_sigma;
+                if (space) {
+                    asked.space = color_space_of(*space);
+                    if (asked.validity.alpha == AlphaRule::weight || asked.validity.alpha == AlphaRule::ignore)
+                        throw InvalidArgument("space: alpha must be row or mask");
+                }
                 new (made) Asked(std::move(asked));
             },
             "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
             "threads"_a, "nodata"_a, "nodata_of_file"_a, "masks_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a,
-            "measures"_a, "quality_scale"_a, "robust"_a, "clip_sigma"_a)
+            "measures"_a, "quality_scale"_a, "robust"_a, "clip_sigma"_a, "space"_a.none())
         .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
     nb::class_<Reference>(module, "Reference")
         .def(

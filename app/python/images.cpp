@@ -159,7 +159,7 @@ io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
 void name(Analysis& analysis, const ImageView& image, const Asked& asked, const Picture* picture) {
     name_channels(analysis, image.samples, picture ? picture->image.bands : std::vector<std::string>());
     if (picture) analysis.white = picture->image.white;
-    if (asked.white) analysis.white = *asked.white;
+    if (asked.white && !asked.space) analysis.white = *asked.white;
 }
 
 }  // namespace
@@ -182,12 +182,50 @@ std::shared_ptr<Measurement> measurement_of(Analysis analysis, std::vector<Frequ
     return result;
 }
 
+/// Image in the space that is asked for, where one is, with what its picture says.
+class InSpace {
+  public:
+    InSpace(const ImageView& image, const Asked& asked, const Picture* picture) : view(image), picture(picture) {
+        if (!asked.space) return;
+        if (asked.validity.alpha != AlphaRule::row && image.channels == 4)
+            throw InvalidArgument("space: an image in memory needs the rule row for alpha: give mask instead");
+        ColorEncoding encoding{traits_of(image.depth).highest, false};
+        if (picture) {
+            converted_ = *picture;
+            encoding = {picture->image.white, picture->image.linear};
+        }
+        if (asked.white) encoding.white = *asked.white;
+        io::Image made = io::image_in_space(image, encoding, *asked.space, nullptr, threads_of_arena(asked.threads));
+        converted_.image.pixels = made.pixels;
+        converted_.image.depth = made.depth;
+        converted_.image.samples = made.samples;
+        converted_.image.bands = made.bands;
+        converted_.image.white = made.white;
+        converted_.image.nodata.reset();
+        view = io::view(converted_.image);
+        view.mask = image.mask;
+        view.mask_row_bytes = image.mask_row_bytes;
+        this->picture = &converted_;
+    }
+    InSpace(const InSpace&) = delete;
+    InSpace& operator=(const InSpace&) = delete;
+
+    ImageView view;
+    const Picture* picture;
+
+  private:
+    Picture converted_;
+};
+
 bool needs_values(const Asked& asked, Depth depth) {
     return (asked.detail == AskedDetail::values || asked.robust) && traits_of(depth).counting == Counting::bins;
 }
 
-std::shared_ptr<Measurement> measure_on(Engine& engine, const ImageView& image, const Asked& asked,
-                                        const Picture* picture) {
+std::shared_ptr<Measurement> measure_on(Engine& engine, const ImageView& stored, const Asked& asked,
+                                        const Picture* of_stored) {
+    const InSpace in_space(stored, asked, of_stored);
+    const ImageView& image = in_space.view;
+    const Picture* const picture = in_space.picture;
     const AnalysisRequest request = asked.request(image.depth, picture);
     Analysis analysis;
     engine.analyze(image, request, analysis);
@@ -241,6 +279,7 @@ std::vector<std::shared_ptr<Measurement>> measure_batch(const ImageView& first, 
 
 StripMeasurement::StripMeasurement(const ImageView& image, const Asked& asked)
     : image_(image), asked_(asked), request_(asked.request(image.depth)) {
+    if (asked.space) throw InvalidArgument("space: an image in chunks is measured as it is stored");
     if (needs_values(asked, image.depth))
         throw InvalidArgument("an f32 image in chunks has neither robust numbers nor detail=\"values\"");
     if (!asked.measures.of_pixels().empty())
@@ -308,8 +347,11 @@ void Regions::for_each_row(std::size_t place, const std::function<void(const Col
     }
 }
 
-Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
-                        const Picture* picture) {
+Regions measure_regions(const ImageView& stored, const ImageView& labels, bool label_zero, const Asked& asked,
+                        const Picture* of_stored) {
+    const InSpace in_space(stored, asked, of_stored);
+    const ImageView& image = in_space.view;
+    const Picture* const picture = in_space.picture;
     Regions regions{{}, info_of(image, picture), asked.percentiles, asked.statistics().clip_sigma, asked.histogram};
     RegionOptions options;
     if (asked.robust) options.count_values = image.samples;

@@ -38,6 +38,9 @@ struct Asked : app::ImageRequest {
     AnalysisRequest request(Depth depth, const Picture* picture = nullptr) const;
 };
 
+/// Color space of this name. Throws InvalidArgument.
+ColorSpace color_space_of(const std::string& name);
+
 /// Threads of an arena: as many as asked for (0: as are available), but no more than there are processors for: the
 /// thread library prints a warning if it has fewer threads than it is asked for.
 int threads_of_arena(int asked);

@@ -14,6 +14,7 @@ import os as _os
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 from . import _native
+from ._color_space import convert_colors
 from ._errors import (
     CudaError,
     EngineUnavailable,
@@ -70,6 +71,7 @@ __all__ = [
     "Summary",
     "UnsupportedDepth",
     "batches",
+    "convert_colors",
     "engines",
     "flags",
     "histogram",

@@ -19,7 +19,7 @@ from ._validity import Rules, refuse_tag, rules_of
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._native import Alpha
+    from ._native import Alpha, ColorSpace
     from ._options import ImageOptions
     from ._request import Bins
     from ._validity import Nodata, Valid
@@ -35,6 +35,7 @@ def measure(
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
+    space: ColorSpace | None = None,
     white: float | None = None,
     bins: Bins = 256,
     range: Range | None = None,
@@ -89,6 +90,9 @@ def measure(
         have the weight of white. ``weight`` is the sum of the weights, ``wp01``, ``wp50``, ... are the percentiles, and
         counts are sums of weights. Alpha of arrays is straight; premultiplied colors of f16 files, such as OpenEXR, are
         divided by it first. In f16, alpha over 1 weighs 1, and pixels with NaN or negative alpha are excluded.
+    space
+        Color space in which colors are measured: hsv, ycbcr, lab, xyz, linear or oklab, as the command's --space. The
+        channels have the names of the space. Alpha must be row, or mask for a path.
     white
         Value that stands for white. By default it is that of the file, or else the highest value of the type, or 1 for
         floats.
@@ -138,7 +142,7 @@ def measure(
         white = pixels.white
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules, space=space,
     )
     if is_local(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, but measure() takes one image: measure_many() takes directories")
@@ -156,9 +160,11 @@ def measure(
         warn_of_pages(source.picture, page)
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
     refuse_cpu(engine)
+    if space is not None:
+        raise InvalidArgument("space: the array is on a GPU: convert_colors() converts it there")
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=source.gpu, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=source.gpu, rules=rules, space=space,
     )
     seen = source.masked(mask)
     handle = current_stream(source.found.array, stream)
@@ -215,6 +221,7 @@ def measure_batch(
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
+    space: ColorSpace | None = None,
     white: float | None = None,
     bins: Bins = 256,
     range: Range | None = None,
@@ -247,7 +254,7 @@ def measure_batch(
     def asked(gpu: int) -> _native.Asked:
         return asked_of(
             bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-            robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
+            robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules, space=space,
         )
 
     asked(gpu)  # refuses wrong arguments, even if there are no images
@@ -267,6 +274,8 @@ def measure_batch(
         del kept
         return [Result(one) for one in measured]
     refuse_cpu(engine)
+    if space is not None:
+        raise InvalidArgument("space: the array is on a GPU: convert_colors() converts it there")
     request, handle = asked(found.array.gpu), current_stream(found.array, stream)
     return [
         Result(

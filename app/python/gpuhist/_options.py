@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
     from ._arrays import Layout, Order
-    from ._native import Alpha
+    from ._native import Alpha, ColorSpace
     from ._request import Bins, Detail, Engine, OnDamaged, Range
     from ._validity import Nodata, Valid
 
@@ -19,6 +19,7 @@ class _Options(TypedDict, total=False):
     valid: Valid | None
     nodata_any: bool
     alpha: Alpha
+    space: ColorSpace | None
     white: float | None
     percentile_columns: Sequence[float] | None
     detail: Detail

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from ._native import Alpha
+    from ._native import Alpha, ColorSpace
     from ._request import Bins
     from ._validity import Nodata, Valid
 
@@ -185,6 +185,7 @@ def regions(
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
+    space: ColorSpace | None = None,
     layout: Layout | None = None,
     order: Order = "RGB",
     white: float | None = None,
@@ -220,7 +221,7 @@ def regions(
     require_word("detail", detail, RegionDetail)
     asked = asked_of(
         bins, range, percentile_columns, detail, white, robust=robust, clip_sigma=clip_sigma, engine="cpu", gpu=0,
-        threads=threads, rules=rules,
+        threads=threads, rules=rules, space=space,
     )
     source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS, rules=rules)
     if source.gpu is not None:

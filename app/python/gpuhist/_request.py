@@ -99,6 +99,7 @@ def asked_of(
     gpu: int,
     threads: int = 0,
     rules: Rules,
+    space: str | None = None,
 ) -> _native.Asked:
     require_word("engine", engine, Engine)
     if white is not None and not 0 < white < float("inf"):
@@ -126,6 +127,7 @@ def asked_of(
         quality_scale=quality_scale or 0,
         robust=robust,
         clip_sigma=float(clip_sigma),
+        space=space,
     )
 
 

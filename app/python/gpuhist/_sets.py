@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
-    from ._native import Alpha
+    from ._native import Alpha, ColorSpace
     from ._options import SetOptions
     from ._request import Bins
     from ._validity import Nodata, Valid
@@ -155,6 +155,7 @@ def measure_many(
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
+    space: ColorSpace | None = None,
     white: float | None = None,
     bins: Bins = 256,
     range: Range | None = None,
@@ -202,7 +203,7 @@ def measure_many(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     asked = asked_of(
         bins, range, percentile_columns, detail, white, measures=measures, quality_scale=quality_scale,
-        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules,
+        robust=robust, clip_sigma=clip_sigma, engine=engine, gpu=gpu, threads=threads, rules=rules, space=space,
     )
     for name, available, description in _native.engines():
         if name == engine and not available:
