@@ -31,6 +31,31 @@ std::string rectangles_of_another_kind(const std::string& path) {
     return {};
 }
 
+/// Checks what a color space can't be combined with.
+void check_space(const Options& options, const std::function<bool(const char*)>& given) {
+    const ColorSpaceTraits& space = traits_of(*options.space);
+    const std::string name = std::string("--space ") + space.name;
+    const NormalizeTraits& mode = traits_of(options.normalization.mode);
+    if (given("--normalize")) {
+        if (space.lightness < 0)
+            throw Contradiction({"--space", "--normalize"},
+                                name + " can't be combined with --normalize: it has no channel of lightness");
+        if (mode.real || mode.mode == NormalizeMode::threshold || mode.mode == NormalizeMode::gray_world ||
+            mode.mode == NormalizeMode::white_patch)
+            throw Contradiction({"--space", "--normalize"}, name + " can't be combined with --normalize " + mode.name +
+                                                                ", which does not change lightness alone");
+    }
+    for (const char* option : {"--link", "--lut-in", "--lut-out", "--channels", "--fill"})
+        if (given(option))
+            throw Contradiction({"--space", option}, name + " can't be combined with " + option +
+                                                         ": it normalizes the lightness of each image by itself");
+    if (const auto depth = options.normalization.depth;
+        depth && *depth != Depth::u8 && *depth != Depth::u16 && *depth != Depth::f16 && *depth != Depth::f32)
+        throw Contradiction({"--space", "--depth"}, name + " can't be combined with --depth " + to_string(*depth) +
+                                                        ": give u8, u16, f16 or f32");
+    check_space_and_alpha(options);
+}
+
 }  // namespace
 
 void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given) {
@@ -56,6 +81,14 @@ std::vector<std::string> table_options() {
     options.emplace_back("--reference");
     options.emplace_back("--channels");
     return options;
+}
+
+void check_space_and_alpha(const Options& options) {
+    const AlphaTraits& alpha = traits_of(options.validity.alpha);
+    if (options.space && alpha.rule != AlphaRule::row && alpha.rule != AlphaRule::mask)
+        throw Contradiction({"--space", "--alpha"}, std::string("--space ") + traits_of(*options.space).name +
+                                                        " can't be combined with --alpha " + alpha.name +
+                                                        ": give row or mask");
 }
 
 void check_companions(const Options& options) {
@@ -202,6 +235,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--depth", "--normalize"}, std::string("--depth can't be combined with --normalize ") +
                                                             to_string(mode) +
                                                             ", whose copies have the sample type of their image");
+    if (options.space) check_space(options, given);
     const bool drawn = options.format == "table";
     const bool measured = given("--quality") || given("--report");
     if (given("--quality-scale") && !measured)

@@ -30,6 +30,9 @@ void check_inputs(const InputOptions& options, const std::function<bool(const ch
 /// Throws the Contradiction of a mask, label image or file of regions that does not exist.
 void check_companions(const Options& options);
 
+/// Throws the Contradiction of a color space and a rule for alpha.
+void check_space_and_alpha(const Options& options);
+
 /// Throws the first Contradiction among the options of a run. `given` tells whether an option has a value from
 /// anywhere.
 void check(const Options& options, const std::function<bool(const char*)>& given);

@@ -88,6 +88,21 @@ Examples:
   gpuhist photo.jpg --roi sky=0,0,640,200 --roi ground=0,300,640,127)"},
         {"statistics", "Statistics",
          R"(The histogram file has N equal bins over LO <= v < HI, and the number of values below and above this range. --format csv and json print every column. 'gpuhist columns' prints the definitions below for other programs.)"},
+        {"spaces", "Color spaces",
+         R"(--space measures the colors of each image in another space. Channels have the names of the space:
+  hsv     hue, saturation, value   degrees, 0 to 1; u8: degrees / 2, 0 to 255
+  ycbcr   y, cb, cr                0 to 1; u8: 0 to 255
+  lab     lightness, a, b          CIE; u8: 2.55 L*, a* + 128, b* + 128
+  xyz     x, y, z                  CIE; white has y 1
+  linear  linear_red, ...          light, 0 to 1
+  oklab   lightness, a, b          white has lightness 1
+
+Colors are those of sRGB, with its transfer function (OpenEXR, Radiance HDR and PFM files are linear already); profiles are not applied. Alpha becomes a band, opacity. --nodata and --valid apply to the channels of the space; a pixel with a color that is the file's nodata is masked. Bands are refused.
+
+Examples:
+  gpuhist photos/ --space lab
+  gpuhist photo.jpg --space oklab --normalize equalize
+  gpuhist joint photo.jpg --space hsv --channels hue,saturation)"},
         {"copies", "Copies",
          R"(minmax and percentile stretch linearly; percentiles are nearest-rank. equalize uses the histogram; colors use the table of luma. zscore is (v - mean) / std. For other modes, see gpuhist help tone.
 

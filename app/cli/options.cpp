@@ -257,6 +257,27 @@ void add_white(CLI::App& app, Options& options) {
         "Value of white in every image [the image's own]\nclipped_high, mean_01 and std_01 refer to it.", "V");
 }
 
+void add_space(Grammar& grammar, CLI::App& app, Options& options) {
+    const CLI::Option* const added = add_text(
+        app, "--space",
+        [&](const std::string& word) {
+            std::string words;
+            for (const ColorSpaceTraits& space : all_color_spaces) {
+                if (word == space.name) {
+                    options.space = space.space;
+                    return;
+                }
+                words.append(words.empty() ? "" : ", ").append(space.name);
+            }
+            throw CLI::ValidationError("--space", "'" + word + "' is not one of " + words);
+        },
+        "Measure colors as hsv, ycbcr, lab, xyz, linear or oklab\nIn hsv, ycbcr and lab, u8 stays u8, as cv::cvtColor "
+        "makes it; all other images become f32. Gray is measured as a color. Copies are normalized by lightness "
+        "(of hsv, the value), and become colors again.",
+        "SPACE");
+    for (const ColorSpaceTraits& space : all_color_spaces) grammar.choices[added].emplace_back(space.name);
+}
+
 void add_group_by(Grammar& grammar, CLI::App& app, Options& options) {
     add_choice(
         grammar, app, "--group-by", options.group_by,
@@ -319,6 +340,8 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
              "Statistics and pictures do not depend on it.",
              "LO,HI");
     add_white(app, options);
+    app.option_defaults()->group("Color spaces");
+    add_space(grammar, app, options);
 }
 
 void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -831,6 +854,7 @@ Exit codes: 0 all done; 1 an image can't be read or differs from the first one, 
     add_choice(*this, joint, "--plot-theme", line.joint.theme,
                {{"light", io::PlotTheme::light}, {"dark", io::PlotTheme::dark}}, "light [default] or dark paper",
                "THEME");
+    add_space(*this, joint, line.joint.run);
     add_set_options(*this, joint, line.joint.run,
                     "Count pages: all, or for example 1,3-5 [the first]\nEach page is an image of its own, FILE#N.");
     joint.footer(

@@ -75,7 +75,8 @@ std::string differing_options(const RunOptions& a, const RunOptions& b, const st
     std::vector<const char*> options{"--mask",       "--nodata, --valid or --nodata-any",
                                      "--alpha",      "--white",
                                      "--on-damaged", "--max-pixels",
-                                     "--decoder",    "--raw"};
+                                     "--decoder",    "--raw",
+                                     "--space"};
     options.insert(options.end(), further.begin(), further.end());
     std::string names;
     for (const char* option : options) {

@@ -30,13 +30,21 @@ std::string Measurer::no_copy(const io::Image& file, Depth depth) const {
         return std::string("lookup tables don't exist for ") + to_string(depth) + " images";
     }
     const Normalization& normalization = options_.normalization;
+    const bool in_space = file.colors.has_value();
     const std::string by = std::string("a copy by ") + to_string(normalization.mode);
     if (normalization.mode == NormalizeMode::clahe && (sample_bytes(depth) > 2 || traits_of(depth).floating))
         return by + " needs integers of 8 or 16 bits, and not " + to_string(depth);
+    if (in_space && traits_of(file.colors->space).lightness < 0)
+        return std::string("a copy in ") + traits_of(file.colors->space).name +
+               " has no channel of lightness to normalize";
+    if (in_space && depth == Depth::f32 && traits_of(file.colors->space).white != 1 &&
+        (normalization.mode == NormalizeMode::gamma || normalization.mode == NormalizeMode::auto_gamma))
+        return by + " needs lightness up to 1: give --space oklab";
     if (normalization.reference && normalization.reference->analysis->depth != depth)
         return by + " needs the sample type of its reference, " + to_string(normalization.reference->analysis->depth) +
                ", and not " + to_string(depth);
-    if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
+    if (bands && !in_space && file.pixels.channels() > 1 && normalization.joint &&
+        traits_of(normalization.mode).joint_by_luma)
         return std::string(to_string(normalization.mode)) +
                " can't use one table for all bands, because they have no luma: give --channels separate";
     return {};
@@ -65,11 +73,51 @@ cv::Mat Measurer::copy_of(const io::Image& file, Depth depth) const {
     return image;
 }
 
+void Measurer::restore_colors(Image& image) const {
+    const io::StoredColors& colors = *image.file.colors;
+    const ColorSpaceTraits& space = traits_of(colors.space);
+    const int threads = threads_of_image();
+    MutableImageView copy = io::mutable_view(image.copy.pixels);
+    copy.depth = image.copy.depth;
+    copy.order = image.view.order;
+    const NormalizeMode mode = options_.normalization.mode;
+    const bool to_one = mode != NormalizeMode::match && mode != NormalizeMode::background;
+    if (space.white != 1 && copy.depth == Depth::f32 && to_one) {
+        // A table for floats ends at 1, also for excluded samples, which then get their value again.
+        for (int y = 0; y < image.copy.pixels.rows; ++y) {
+            auto* pixel = image.copy.pixels.ptr<float>(y) + space.lightness;
+            for (int x = 0; x < image.copy.pixels.cols; ++x, pixel += copy.channels)
+                *pixel = static_cast<float>(*pixel * space.white);
+        }
+        settle_copy(image.view, image.request, normalization_of(image.file), copy, threads);
+    }
+    for (int channel = 0; channel < copy.channels; ++channel)
+        if (channel == 3 || (space.lightness != 3 && channel != space.lightness))
+            cv::mixChannels({image.file.pixels}, {image.copy.pixels}, {channel, channel});
+    const Depth depth = options_.normalization.depth.value_or(colors.depth);
+    cv::Mat restored;
+    restored.allocator = allocator_.get();
+    restored.create(image.copy.pixels.rows, image.copy.pixels.cols,
+                    CV_MAKETYPE(io::opencv_depth(depth), copy.channels));
+    MutableImageView output = io::mutable_view(restored);
+    output.depth = depth;
+    ColorEncoding encoding = colors.encoding;
+    if (depth != colors.depth) encoding.white = traits_of(depth).highest;
+    gpuhist::restore_colors(copy, colors.space, encoding, output, threads);
+    image.copy.pixels = restored;
+    image.copy.depth = depth;
+    image.file.samples = colors.samples;
+    image.file.bands.clear();
+}
+
 void Measurer::reduce(Image& image) const {
-    if (options_.copy_size == 0) return;
     cv::Mat& copy = image.copy.pixels;
+    const auto gray = [&] {  // which three equal colors stood for
+        if (image.file.colors && image.file.colors->gray && copy.channels() == 3) cv::extractChannel(copy, copy, 1);
+    };
+    if (options_.copy_size == 0) return gray();
     const Sides sides{copy.cols, copy.rows}, wanted = reduced_sides(sides, options_.copy_size);
-    if (wanted == sides) return;
+    if (wanted == sides) return gray();
     cv::Mat small(static_cast<int>(wanted.height), static_cast<int>(wanted.width), copy.type());
     ImageView from = io::view(copy);
     MutableImageView to = io::mutable_view(small);
@@ -80,6 +128,7 @@ void Measurer::reduce(Image& image) const {
     reduce_copy(from, to, image.view, image.request, normalization, straight ? ReduceWeight::alpha : ReduceWeight::area,
                 threads_of_image());
     copy = small;
+    gray();
 }
 
 void Measurer::form_copy(Image& image) const {
@@ -115,6 +164,7 @@ void Measurer::form_copy(Image& image) const {
 /// have several values.
 std::optional<double> Measurer::nodata_of_copy(const Image& image) const {
     const auto& validity = image.request.validity;
+    if (image.file.colors) return std::nullopt;  // its rules are about other channels
     if (!validity || validity->nodata.empty()) return std::nullopt;
     if (const auto fill = fill_of(image.view.depth)) return fill;
     if (image.copy.depth != image.view.depth) {
@@ -159,16 +209,20 @@ void Measurer::apply_luts(const ImageView& view, Samples samples, const Analysis
 Normalization Measurer::normalization_of(const io::Image& file) const {
     Normalization normalization = options_.normalization;
     if (file.samples == Samples::gray_alpha) normalization.joint = false;  // gray is all that there is
-    normalization.white = options_.white.value_or(file.white);
+    normalization.white = options_.white && !options_.space ? *options_.white : file.white;
+    if (file.colors) {  // each channel by itself, of which one is kept, in the depth of the space
+        normalization.joint = false;
+        normalization.depth.reset();
+    }
     return normalization;
 }
 
 /// Asks the engine for a copy.
 void Measurer::ask_for_copy(Image& image, Job& job) const {
     Copy& copy = image.copy;
-    copy.depth = normalized_depth(image.file.depth, options_.normalization);
-    copy.pixels = copy_of(image.file, copy.depth);
     job.normalization = normalization_of(image.file);
+    copy.depth = normalized_depth(image.file.depth, *job.normalization);
+    copy.pixels = copy_of(image.file, copy.depth);
     job.output = io::mutable_view(copy.pixels);
     job.output.order = job.image.order;
     job.output.depth = copy.depth;

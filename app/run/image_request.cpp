@@ -74,6 +74,14 @@ bool ImageRequest::rules_name_channels() const {
            std::any_of(validity.valid.begin(), validity.valid.end(), named);
 }
 
+void ImageRequest::set(io::DecodeOptions& decode) const {
+    decode.masks = masks_of_file;
+    decode.nodata = nodata_of_file;
+    decode.space = space;
+    decode.white = white;
+    decode.mask_transparent = traits_of(validity.alpha).excludes;
+}
+
 AnalysisRequest ImageRequest::without_rules() const {
     AnalysisRequest request;
     if (histogram.bins != 0) request.bins = histogram.bins;
@@ -97,6 +105,7 @@ void ImageRequest::add_to(std::map<std::string, std::string>& fingerprint) const
     fingerprint["--quality"] = measures.text();
     fingerprint["--quality-scale"] = quality_scale > 0 ? std::to_string(quality_scale) : "";
     fingerprint["--alpha"] = alpha_text(validity);
+    fingerprint["--space"] = space ? traits_of(*space).name : "";
 }
 
 }  // namespace gpuhist::app

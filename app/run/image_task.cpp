@@ -114,8 +114,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     const bool normalized = image.writes.normalized;
     io::DecodeOptions decode = decoding();
     decode.allocator = allocator_.get();
-    decode.masks = options_.masks_of_file;
-    decode.nodata = options_.nodata_of_file;
+    options_.set(decode);
     decode.metadata = normalized;
     static const std::uint64_t machine_memory = available_memory();
     decode.page = input.page;
@@ -144,7 +143,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     decode.strips = &strips;
     std::optional<JpegImage> jpeg;  // left encoded
     FileMemory::Bytes memory;
-    if (jpegs_.may_work()) {
+    if (jpegs_.may_work() && !options_.space) {
         decode.leave_encoded = [&](const std::vector<unsigned char>& bytes) {
             jpeg = JpegDecoder::inspect({bytes.data(), bytes.size()});
             if (!jpeg->reason.empty()) return false;
@@ -227,6 +226,7 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     if (!copied) return {};
     const std::string copy = "its normalized copy ";
     if (facts.turned) return copy + "must be rotated";
+    if (options_.space) return copy + "is made in a color space";
     if (facts.bands) return copy + "has bands";
     if (options_.copy_size > 0) return copy + "must be shrunk";
     if (luts_) return {};
@@ -243,7 +243,7 @@ void Measurer::name(Image& image, const io::Image& file) const {
     const bool one_table = options_.linked || !options_.tables_to.empty() || luts_;
     const bool gray = one_table && file.samples == Samples::color;
     name_channels(image.analysis, file.samples, gray ? std::vector<std::string>() : file.bands);
-    image.analysis.white = options_.white.value_or(file.white);
+    image.analysis.white = options_.white && !options_.space ? *options_.white : file.white;
 }
 
 /// Returns whether the values of an f32 image are counted: for a set, for callers that keep them, for robust numbers,
@@ -381,6 +381,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         clock.enter(Stage::analyze);
         try {
             if (luts_) apply_luts(image);
+            if (image.file.colors) restore_colors(image);
             reduce(image);
             form_copy(image);
         } catch (const InvalidArgument& error) {

@@ -145,6 +145,9 @@ class Measurer {
     std::optional<double> fill_of(Depth depth) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
+    /// Turns a copy in a color space into colors: its lightness is normalized, its other channels are those of the
+    /// image.
+    void restore_colors(Image& image) const;
     /// Makes a normalized copy as small as it is wanted.
     void reduce(Image& image) const;
     /// Gives a copy its form as a TIFF: the metadata of its image, adapted.

@@ -91,7 +91,8 @@ struct Options : ImageRequest {
     std::vector<int> gpus_used() const { return gpus.empty() ? std::vector{engine_options.gpu} : gpus; }
     Writes writes_of(const Input& input) const {
         if (write) return *write;
-        return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
+        const bool copied = !space || traits_of(*space).lightness >= 0;
+        return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, copied};
     }
     bool regions_asked() const { return !labels.empty() || !rectangles.empty() || !rectangles_from.empty(); }
     /// Whether the copy of an input is a page of a TIFF: it is one of several pages of one.

@@ -12,9 +12,11 @@ namespace gpuhist::app {
 
 std::shared_ptr<const NormalizeReference> read_reference(const Options& options) {
     if (options.reference.empty()) return nullptr;
+    io::DecodeOptions decode = options.decode;
+    options.set(decode);
     const io::Image file = read_data([&] {
-        return options.by_opencv ? io::read_image_by_opencv(options.reference, options.decode)
-                                 : io::read_image(options.reference, options.decode);
+        return options.by_opencv ? io::read_image_by_opencv(options.reference, decode)
+                                 : io::read_image(options.reference, decode);
     });
     const ImageView view = io::view(file);
     Validity validity = options.validity;

@@ -54,7 +54,7 @@ void SetImages::list(const std::function<void(const Input& input, std::uint64_t 
 
 io::DecodeOptions SetImages::decoding(const Input& input) const {
     io::DecodeOptions decode = options_.decode;
-    decode.masks = options_.masks_of_file;
+    options_.set(decode);
     decode.page = input.page;
     decode.pages = input.pages;
     decode.max_pipe_bytes = 0;

@@ -232,6 +232,7 @@ TEST_F(CommandLine, AnOptionTakesOneValueAndNoInput) {
                                                             {"channels", {"separate"}},
                                                             {"depth", {"u8"}},
                                                             {"apply-to", {"all"}},
+                                                            {"space", {"lab"}},
                                                             {"fill", {"0"}},
                                                             {"size", {"8"}},
                                                             {"compression", {"lzw"}},

@@ -66,7 +66,7 @@ TEST_F(Command, HelpExplainsTopicsAndCommands) {
         expect_fits(help.out, topic == "statistics" ? 11 * screen : 2 * screen);
         EXPECT_TRUE(contains(run({}).err, topic)) << topic;
     }
-    EXPECT_EQ(topics, 13u);
+    EXPECT_EQ(topics, 14u);
     for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
                              "sum p log2 p", "effective_bits", "\n  wp01, wp05"})
         EXPECT_TRUE(contains(run({"help", "statistics"}).out, part)) << part;
