@@ -370,6 +370,21 @@ def test_regions_of_refused_labels():
         an.read(out)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float16", "float32"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_color_spaces(rng, dtype, channels):
+    image = (rng.random((61, 83, channels)) * (1 if dtype.startswith("float") else np.iinfo(dtype).max)).astype(dtype)
+    there = torch.from_numpy(image).cuda()
+    for space in ("hsv", "ycbcr", "lab", "xyz", "linear", "oklab"):
+        expected = gh.convert_colors(image, space)
+        found = gh.convert_colors(there, space)
+        assert found.is_cuda and found.cpu().numpy().tobytes() == expected.tobytes()
+        found = gh.convert_colors(there[3:50, 5:70], space, order="BGR", linear=True)
+        assert (found.cpu().numpy() == gh.convert_colors(image[3:50, 5:70], space, order="BGR", linear=True)).all()
+    with pytest.raises(gh.InvalidArgument, match="convert_colors"):
+        gh.measure(there, space="lab")
+
+
 def test_work_on_the_current_stream_is_seen(rng):
     values = torch.from_numpy(rng.integers(0, 256, (4000, 4000), np.uint8)).cuda()
     expected = gh.measure(values.cpu().numpy())
