@@ -33,6 +33,9 @@ std::vector<Remark> remarks_on(const io::Image& file) {
     if (file.pages > 1 && file.page == 0)
         remarks.push_back({"pages", "only the first of its " + std::to_string(file.pages) + " pages is measured"});
     if (!file.note.empty()) remarks.push_back({"odd", file.note});
+    if (!file.profile.empty() && file.profile.find("sRGB") == std::string::npos)
+        remarks.push_back(
+            {"profile", "its profile is not applied (" + file.profile + "): its colors are taken for sRGB"});
     if (file.damage != io::Damage::none)
         remarks.push_back(
             {"damage", std::string("measured although it is ") + io::to_string(file.damage) + ": " + file.cause});

@@ -72,7 +72,6 @@ void convert_to_space(Image& image, const std::string& name, const DecodeOptions
         fail(name, error.what(), error.kind());
     }
     const auto nodata = options.nodata && image.nodata ? nodata_in(image.depth, *image.nodata) : std::nullopt;
-    image.nodata.reset();
     const auto exclude_by = [&](auto sample) {
         exclude_pixels<decltype(sample)>(image, nodata, options.mask_transparent);
     };
@@ -85,11 +84,16 @@ void convert_to_space(Image& image, const std::string& name, const DecodeOptions
     else
         exclude_by(float{});
     image.pixels = std::move(converted.pixels);
+    take_facts_in_space(image, converted);
+}
+
+void take_facts_in_space(Image& image, const Image& converted) {
     image.depth = converted.depth;
     image.samples = converted.samples;
     image.colors = converted.colors;
-    image.bands = std::move(converted.bands);
+    image.bands = converted.bands;
     image.white = converted.white;
+    image.nodata.reset();  // pixels with this color are masked
 }
 
 Image image_in_space(const ImageView& image, const ColorEncoding& encoding, ColorSpace asked,

@@ -15,4 +15,7 @@ StripFacts facts_in_space(const StripFacts& facts, const DecodeOptions& options)
 /// colors.
 void convert_to_space(Image& image, const std::string& name, const DecodeOptions& options, int threads);
 
+/// Gives an image the facts that follow from the space of another one.
+void take_facts_in_space(Image& image, const Image& converted);
+
 }  // namespace gpuhist::io

@@ -19,6 +19,7 @@
 #include "decode/formats.hpp"
 #include "decode/frames.hpp"
 #include "decode/probe.hpp"
+#include "decode/profile.hpp"
 #include "files/bytes.hpp"
 #include "files/descriptor.hpp"
 #include "files/failure.hpp"
@@ -173,6 +174,8 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     image.format = found.format->name;
     image.linear = is_linear(found.format);
     convert_to_space(image, name, options, file.threads());
+    if (file.facts_in_space) take_facts_in_space(image, *file.facts_in_space);
+    if (options.space && !options.raw) image.profile = profile_name(bytes, found);
     // Damage that the probe found, and that was accepted, comes before that from the decoder.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
@@ -474,6 +477,9 @@ void EncodedImage::give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, s
         converted.linear = is_linear(probe.format);
         convert_to_space(converted, name, options, threads());
         options.strips->take(converted, row);
+        converted.pixels.release();
+        converted.mask.release();
+        facts_in_space = std::move(converted);
     } else {
         options.strips->take(image, row);
     }

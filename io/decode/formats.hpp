@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ struct EncodedImage {
     std::uint64_t strip_rows = 0;    ///< rows that are handed over at once; 0: the image is decoded whole
     const MaskFile* mask = nullptr;  ///< of the image; null: there is no such file
     mutable cv::Mat spare{};         ///< memory of the strip before, which is still looked at
+    mutable std::optional<Image> facts_in_space{};  ///< of the strips that were handed over in a color space
 
     /// Matrix in the memory for pixels. Its contents are undefined, or 0 if damage is accepted. Throws IoError without
     /// memory.

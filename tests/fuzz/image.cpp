@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <vector>
 
 #include "decode/formats.hpp"
+#include "decode/profile.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/pages.hpp"
@@ -44,11 +46,13 @@ struct DecoderReached {};
 /// The most that a pixel takes while it is decoded: 64 samples of f64, twice.
 constexpr std::uint64_t most_pixel_bytes = 2 * most_channels * sizeof(double);
 
-void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0,
-            bool raw = false) {
+void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0, bool raw = false,
+            std::optional<ColorSpace> space = {}) {
     io::DecodeOptions options;
     options.page = page;
     options.raw = raw;
+    options.space = space;
+    options.mask_transparent = true;
     options.max_pixels = 1 << 16;
     options.on_damaged = on_damaged;
     std::uint64_t foreseen = 0;
@@ -121,6 +125,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     decode(bytes, io::OnDamaged::accept, 0, true);
 #ifdef FUZZ_DECODER
     decode_in_strips(bytes);
+    decode(bytes, io::OnDamaged::accept, 0, false, size % 2 ? ColorSpace::lab : ColorSpace::oklab);
+#else
+    io::profile_name(io::Bytes(data, size), io::probe(io::Bytes(data, size)));
 #endif
     try {
         const auto found = io::probe_pages(bytes, "image");

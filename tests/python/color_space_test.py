@@ -2,6 +2,8 @@
 
 import csv
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -118,6 +120,41 @@ def test_the_command(command, data, tmp_path):
     for name in ("lightness", "a", "b"):
         assert float(rows[name]["mean"]) == expected[name].mean
         assert float(rows[name]["median"]) == expected[name].median
+
+
+def profile(tag):
+    """An ICC profile with only a description."""
+    return bytes(128) + (1).to_bytes(4, "big") + b"desc" + (144).to_bytes(4, "big") + len(tag).to_bytes(4, "big") + tag
+
+
+def described(text):
+    return b"desc\0\0\0\0" + (len(text) + 1).to_bytes(4, "big") + text.encode() + b"\0" * 80
+
+
+def localized(text):
+    words = text.encode("utf-16-be")
+    head = b"mluc\0\0\0\0" + (1).to_bytes(4, "big") + (12).to_bytes(4, "big") + b"enUS"
+    return head + len(words).to_bytes(4, "big") + (28).to_bytes(4, "big") + words
+
+
+@pytest.mark.parametrize("kind", ["png", "jpg", "tif", "webp"])
+def test_profiles_that_are_not_applied_are_told(data, tmp_path, kind):
+    Image = pytest.importorskip("PIL.Image")
+    photograph = Image.open(data / "rocket.jpg").crop((0, 0, 40, 30))
+
+    def note(name, icc):
+        path = tmp_path / f"{name}.{kind}"
+        photograph.save(path, icc_profile=icc)
+        done = subprocess.run([sys.executable, "-m", "gpuhist", str(path), "--space", "lab", "--write", "none"],
+                              capture_output=True, text=True, check=True)
+        return done.stderr
+
+    assert "its profile is not applied (Adobe RGB (1998)): its colors are taken for sRGB" in note(
+        "adobe", profile(described("Adobe RGB (1998)")))
+    assert "its profile is not applied (Display P3)" in note("p3", profile(localized("Display P3")))
+    assert "its profile is not applied (without a name)" in note("none", profile(b"odd\0" * 5))
+    assert "profile" not in note("srgb", profile(described("sRGB IEC61966-2.1")))
+    assert "profile" not in note("no", None)
 
 
 @pytest.mark.parametrize("space", ["hsv", "ycbcr", "lab", "oklab"])

@@ -60,6 +60,9 @@ struct Image {
         1;  ///< orientation in EXIF's numbers of an image that was left encoded, as stored; or 1
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
+    /// Description of the profile (ICC) of the colors, which is not applied, if they were converted to a space; empty:
+    /// the file has none.
+    std::string profile;
     std::optional<StoredColors> colors;  ///< set if DecodeOptions::space was: the samples are bands of that space
     std::vector<std::string> bands;  ///< names that the file gives to bands, by place; empty texts for other samples
     double white = 255;              ///< value that stands for white

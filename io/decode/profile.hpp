@@ -1,0 +1,14 @@
+// Profiles of colors (ICC): their names.
+#pragma once
+
+#include <string>
+
+#include "decode/formats.hpp"
+
+namespace gpuhist::io {
+
+/// Description of the profile in a JPEG, PNG, TIFF or WebP, or the words "without a name". Empty: there is no profile.
+/// Never throws, whatever the bytes are.
+std::string profile_name(const Bytes& file, const Probe& probe);
+
+}  // namespace gpuhist::io
