@@ -42,6 +42,16 @@ struct Machine {
         for (int i = 0; i < 20'000 && static_cast<std::size_t>(begun()) < gpus; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    /// Leaves the work to the GPUs that are to fail, up to 300 ms per image: otherwise others may take it all.
+    void wait_for_failures(std::size_t gpu) const {
+        if (fails_from[gpu] != nowhere) return;
+        const auto all_failed = [&] {
+            for (std::size_t i = 0; i < gpus; ++i)
+                if (fails_from[i] != nowhere && images[i] < fails_from[i]) return false;
+            return true;
+        };
+        for (int i = 0; i < 300 && !all_failed(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
 };
 
 class PlayedGpu final : public Engine {
@@ -62,6 +72,7 @@ class PlayedGpu final : public Engine {
   private:
     void count() {
         machine_.wait_for_all();
+        machine_.wait_for_failures(gpu_);
         if (++machine_.images[gpu_] >= machine_.fails_from[gpu_])
             throw CudaError("CUDA: an illegal memory access on GPU " + std::to_string(gpu_));
     }
