@@ -327,6 +327,7 @@ void check_check(const CheckOptions& options) {
 void check_verify(const VerifyOptions& options, const std::map<std::string, Source>& sources) {
     if (options.directories.size() != 1 || options.directories.front().empty())
         throw Contradiction({}, "verify: name one directory with the results of a run");
+    check_space_and_alpha(options.run);
     const auto seed = sources.find("--seed");
     if (seed != sources.end() && seed->second != Source::none && !options.sample)
         throw Contradiction({"--seed"}, "--seed needs --sample");

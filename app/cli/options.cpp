@@ -904,6 +904,7 @@ Exit codes: 0 the constants are right; 1 they are, but some images could not be 
     add_region_options(verify, line.verify.run);
     verify.option_defaults()->group("Statistics");
     add_white(verify, line.verify.run);
+    add_space(*this, verify, line.verify.run);
     add_group_by(*this, verify, line.verify.run);
     add_clip_sigma(verify, line.verify.run);
     add_quality_scale(verify, line.verify.run);

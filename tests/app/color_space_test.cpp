@@ -217,6 +217,16 @@ TEST_F(ColorSpaces, CopiesHaveTheFormOfTheirImages) {
     EXPECT_GT(cv::norm(masked.rowRange(0, 32), full.rowRange(0, 32), cv::NORM_INF), 1000);
 }
 
+TEST_F(ColorSpaces, ResultsAreVerifiedInTheirSpace) {
+    save("set/1.png", noise(20, 30, CV_8UC3));
+    save("set/2.png", noise(20, 30, CV_16UC3, 65536));
+    ASSERT_EQ(run({"set", "--space", "lab", "--keep-counts", "-q", "-o", "kept", "--write", "stats"}).code, all_done);
+    EXPECT_EQ(run({"verify", "kept", "--space", "lab"}).code, all_done);
+    const Outcome other = run({"verify", "kept", "--space", "hsv"});
+    EXPECT_NE(other.code, all_done);
+    EXPECT_TRUE(contains(other.err, "give verify the same --space")) << other.err;
+}
+
 TEST_F(ColorSpaces, WhatCannotBeIsSaid) {
     save("image.png", noise(8, 8, CV_8UC3));
     save("words.png", noise(8, 8, CV_16UC3, 65536));
