@@ -270,7 +270,6 @@ void check_set(const Options& options, const std::map<std::string, Source>& sour
         throw Contradiction({"--null"}, "--null applies to names that --files-from reads");
     if (options.output.empty()) throw Contradiction({"--output"}, name + ": the name of a directory is empty");
     check_companions(options);
-    check_space_and_alpha(options);
     if (options.validity.alpha == AlphaRule::weight || options.validity.alpha == AlphaRule::ignore)
         throw Contradiction({"--alpha"}, std::string("--alpha ") + traits_of(options.validity.alpha).name +
                                              " has no meaning for '" + name + "': give row or mask");

@@ -97,7 +97,7 @@ Examples:
   linear  linear_red, ...          light, 0 to 1
   oklab   lightness, a, b          white has lightness 1
 
-Colors are those of sRGB, with its transfer function (OpenEXR, Radiance HDR and PFM files are linear already); profiles are not applied. Alpha becomes a band, opacity. --nodata and --valid apply to the channels of the space; a pixel with a color that is the file's nodata is masked. Bands are refused.
+gpuhist takes colors for sRGB and undoes its transfer function, except in OpenEXR, Radiance HDR and PFM files, which are linear. It applies no profiles, and refuses bands. Alpha becomes a band, opacity. --nodata and --valid apply to the channels of the space. A pixel is masked if one of its colors is the nodata value of the file.
 
 Examples:
   gpuhist photos/ --space lab

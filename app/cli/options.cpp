@@ -258,24 +258,13 @@ void add_white(CLI::App& app, Options& options) {
 }
 
 void add_space(Grammar& grammar, CLI::App& app, Options& options) {
-    const CLI::Option* const added = add_text(
-        app, "--space",
-        [&](const std::string& word) {
-            std::string words;
-            for (const ColorSpaceTraits& space : all_color_spaces) {
-                if (word == space.name) {
-                    options.space = space.space;
-                    return;
-                }
-                words.append(words.empty() ? "" : ", ").append(space.name);
-            }
-            throw CLI::ValidationError("--space", "'" + word + "' is not one of " + words);
-        },
-        "Measure colors as hsv, ycbcr, lab, xyz, linear or oklab\nIn hsv, ycbcr and lab, u8 stays u8, as cv::cvtColor "
-        "makes it; all other images become f32. Gray is measured as a color. Copies are normalized by lightness "
-        "(of hsv, the value), and become colors again.",
-        "SPACE");
-    for (const ColorSpaceTraits& space : all_color_spaces) grammar.choices[added].emplace_back(space.name);
+    Choices<std::optional<ColorSpace>> spaces;
+    for (const ColorSpaceTraits& space : all_color_spaces) spaces.emplace_back(space.name, space.space);
+    add_choice(grammar, app, "--space", options.space, spaces,
+               "Measure colors as hsv, ycbcr, lab, xyz, linear or oklab\nIn hsv, ycbcr and lab, u8 stays u8, as "
+               "cv::cvtColor makes it; all other images become f32. Gray is measured as a color. Copies are normalized "
+               "by lightness (of hsv, the value), and become colors again.",
+               "SPACE");
 }
 
 void add_group_by(Grammar& grammar, CLI::App& app, Options& options) {

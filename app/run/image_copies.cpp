@@ -210,7 +210,7 @@ Normalization Measurer::normalization_of(const io::Image& file) const {
     Normalization normalization = options_.normalization;
     if (file.samples == Samples::gray_alpha) normalization.joint = false;  // gray is all that there is
     normalization.white = options_.white && !options_.space ? *options_.white : file.white;
-    if (file.colors) {  // each channel by itself, of which one is kept, in the depth of the space
+    if (file.colors) {  // channels are normalized one by one, in the depth of the space; the copy keeps lightness
         normalization.joint = false;
         normalization.depth.reset();
     }

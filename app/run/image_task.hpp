@@ -145,8 +145,7 @@ class Measurer {
     std::optional<double> fill_of(Depth depth) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
-    /// Turns a copy in a color space into colors: its lightness is normalized, its other channels are those of the
-    /// image.
+    /// Replaces a copy in a color space by its colors. Lightness comes from the copy, other channels from the image.
     void restore_colors(Image& image) const;
     /// Makes a normalized copy as small as it is wanted.
     void reduce(Image& image) const;

@@ -237,13 +237,17 @@ struct HsvTables {
     int saturation[256];  ///< 255 · 2^12 / value
     int hue[256];         ///< 180 · 2^12 / (6 · chroma)
 };
-inline HsvTables hsv_tables() {
-    HsvTables made{};
-    for (int i = 1; i < 256; ++i) {
-        made.saturation[i] = static_cast<int>(std::nearbyint((255 << 12) / (1.0 * i)));
-        made.hue[i] = static_cast<int>(std::nearbyint((180 << 12) / (6.0 * i)));
-    }
-    return made;
+/// These tables, made once.
+inline const HsvTables& hsv_tables() {
+    static const HsvTables tables = [] {
+        HsvTables made{};
+        for (int i = 1; i < 256; ++i) {
+            made.saturation[i] = static_cast<int>(std::nearbyint((255 << 12) / (1.0 * i)));
+            made.hue[i] = static_cast<int>(std::nearbyint((180 << 12) / (6.0 * i)));
+        }
+        return made;
+    }();
+    return tables;
 }
 /// Hue/2, saturation and value of bytes, as cv::cvtColor(BGR2HSV).
 GPUHIST_HD inline Bytes3 hsv_of_bytes(const HsvTables& tables, int red, int green, int blue) {
@@ -263,25 +267,28 @@ struct LabTables {
     std::uint16_t linear[256];  ///< light of an encoded byte, white at 255 · 8
     std::uint16_t curve[3072];  ///< `lab_curve` of such light, 1 at 2^15
 };
-/// Tables as OpenCV makes them, in floats: its cube roots are cut off instead of rounded.
-inline LabTables lab_tables() {
-    LabTables made{};
-    constexpr float light = 255 * 8, step = 1 / light;
-    const auto entry = [](float value, float scale) {
-        return static_cast<std::uint16_t>(std::nearbyint(value * scale));
-    };
-    for (int i = 0; i < 256; ++i)
-        made.linear[i] = entry(static_cast<float>(linear_of(static_cast<float>(i) / 255)), light);
-    for (int i = 0; i < 3072; ++i) {
-        const double value = lab_curve(static_cast<float>(i) * step);
-        auto cut = static_cast<float>(value);
-        if (cut > value) cut = std::nextafter(cut, 0.0f);
-        made.curve[i] = entry(cut, 1 << 15);
-    }
-    return made;
+/// These tables, made once, in floats as OpenCV makes them: its cube roots are cut off instead of rounded.
+inline const LabTables& lab_tables() {
+    static const LabTables tables = [] {
+        LabTables made{};
+        constexpr float light = 255 * 8, step = 1 / light;
+        const auto entry = [](float value, float scale) {
+            return static_cast<std::uint16_t>(std::nearbyint(value * scale));
+        };
+        for (int i = 0; i < 256; ++i)
+            made.linear[i] = entry(static_cast<float>(linear_of(static_cast<float>(i) / 255)), light);
+        for (int i = 0; i < 3072; ++i) {
+            const double value = lab_curve(static_cast<float>(i) * step);
+            auto cut = static_cast<float>(value);
+            if (cut > value) cut = std::nextafter(cut, 0.0f);
+            made.curve[i] = entry(cut, 1 << 15);
+        }
+        return made;
+    }();
+    return tables;
 }
-/// 2.55·L*, a* + 128 and b* + 128 of bytes, as cv::cvtColor(BGR2Lab). The weights are those of XYZ over white, in
-/// 12-bit fixed point.
+/// L*, a* and b* of bytes, encoded as 2.55·L*, a* + 128 and b* + 128, as cv::cvtColor(BGR2Lab). The weights are the
+/// matrix of XYZ, divided by white, in 12-bit fixed point.
 GPUHIST_HD inline Bytes3 lab_of_bytes(const LabTables& tables, int red, int green, int blue) {
     const int r = tables.linear[red], g = tables.linear[green], b = tables.linear[blue];
     const int x = tables.curve[descaled(r * 1777 + g * 1541 + b * 778, 12)],

@@ -74,8 +74,8 @@ struct Places {
 
 void convert_bytes(const ImageView& image, ColorSpace space, const MutableImageView& output, int threads) {
     const Places at(image);
-    static const core::HsvTables hsv = core::hsv_tables();
-    static const core::LabTables lab = core::lab_tables();
+    const core::HsvTables& hsv = core::hsv_tables();
+    const core::LabTables& lab = core::lab_tables();
     for_rows(image.height, image.width, threads, [&](std::int64_t y) {
         const auto convert = [&](const auto& formula) {
             const auto* from = row_of<std::uint8_t>(image, y);
@@ -161,33 +161,29 @@ void restore(const ImageView& image, ColorSpace space, const ColorEncoding& enco
     });
 }
 
+/// Calls `function` with a sample of a depth that is converted.
+template <class Function>
+void with_sample(Depth depth, const Function& function) {
+    if (depth == Depth::u8) return function(std::uint8_t{});
+    if (depth == Depth::u16) return function(std::uint16_t{});
+    if (depth == Depth::f16) return function(Half{});
+    function(float{});
+}
+
 }  // namespace
 
 void convert_colors(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
                     const MutableImageView& output, int threads) {
     core::validate_conversion(image, encoding, space, output, Memory::host);
     if (output.depth == Depth::u8) return convert_bytes(image, space, output, threads);
-    if (image.depth == Depth::u8)
-        convert_to_floats<std::uint8_t>(image, encoding, space, output, threads);
-    else if (image.depth == Depth::u16)
-        convert_to_floats<std::uint16_t>(image, encoding, space, output, threads);
-    else if (image.depth == Depth::f16)
-        convert_to_floats<Half>(image, encoding, space, output, threads);
-    else
-        convert_to_floats<float>(image, encoding, space, output, threads);
+    with_sample(image.depth,
+                [&](auto sample) { convert_to_floats<decltype(sample)>(image, encoding, space, output, threads); });
 }
 
 void restore_colors(const ImageView& image, ColorSpace space, const ColorEncoding& encoding,
                     const MutableImageView& output, int threads) {
     core::validate_restoration(image, space, encoding, output);
-    if (output.depth == Depth::u8)
-        restore<std::uint8_t>(image, space, encoding, output, threads);
-    else if (output.depth == Depth::u16)
-        restore<std::uint16_t>(image, space, encoding, output, threads);
-    else if (output.depth == Depth::f16)
-        restore<Half>(image, space, encoding, output, threads);
-    else
-        restore<float>(image, space, encoding, output, threads);
+    with_sample(output.depth, [&](auto sample) { restore<decltype(sample)>(image, space, encoding, output, threads); });
 }
 
 }  // namespace gpuhist

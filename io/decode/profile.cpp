@@ -94,7 +94,7 @@ Profile profile_in(const Bytes& file, const Probe& probe) {
     return profile;
 }
 
-/// Text of a tag `desc`: ASCII, or UTF-16 in several languages, of which the first is taken.
+/// Text of a tag `desc`: ASCII, or the first of several languages in UTF-16.
 std::string description(const Bytes& tag) {
     std::string text;
     const auto add = [&](std::uint64_t unit) {

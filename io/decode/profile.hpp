@@ -7,7 +7,7 @@
 
 namespace gpuhist::io {
 
-/// Description of the profile in a JPEG, PNG, TIFF or WebP, or the words "without a name". Empty: there is no profile.
+/// Name of the profile in a JPEG, PNG, TIFF or WebP; "without a name" if it has none. Empty if there is no profile.
 /// Never throws, whatever the bytes are.
 std::string profile_name(const Bytes& file, const Probe& probe);
 

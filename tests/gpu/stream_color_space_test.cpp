@@ -10,7 +10,7 @@ namespace {
 
 class StreamColorSpaces : public StreamTest {
   protected:
-    /// Of the picture's samples as those of this depth, which has the same number of bytes.
+    /// Bits of the host, of a picture whose samples are read as those of this depth, with the same number of bytes.
     void expect_same(const Picture& picture, Depth depth, const ColorEncoding& encoding, ColorSpace space,
                      std::size_t turn) {
         const Shape& shape = picture.shape();

@@ -8,7 +8,7 @@
 
 namespace gpuhist {
 
-/// Space of the colors of an image. The primaries and the white are those of sRGB (D65); profiles are not applied.
+/// Color space of an image, with the primaries and the white (D65) of sRGB. Profiles are not applied.
 enum class ColorSpace : std::uint8_t { hsv, ycbcr, lab, xyz, linear, oklab };
 
 /// Facts of a space: one row of the table of spaces.
@@ -55,9 +55,8 @@ Depth depth_in(ColorSpace space, Depth depth);
 /// Formulas, with colors divided by white:
 /// - `hsv`: A. R. Smith, Color gamut transform pairs (1978). Hue is 0 … 360, saturation and value are 0 … 1; u8: hue/2
 ///   (0 … 179), 255·saturation, 255·value. Hue and saturation of gray are 0.
-/// - `ycbcr`: Y = 0.299 R + 0.587 G + 0.114 B, Cb = 0.564 (B − Y) + 0.5, Cr = 0.713 (R − Y) + 0.5; u8: 255·Y, and Cb
-/// and
-///   Cr around 128. Colors as they are encoded.
+/// - `ycbcr`: Y = 0.299 R + 0.587 G + 0.114 B, Cb = 0.564 (B − Y) + 0.5, Cr = 0.713 (R − Y) + 0.5; u8: 255·Y,
+///   and Cb and Cr around 128. Colors as they are encoded.
 /// - `xyz`: IEC 61966-2-1, from linear colors; white is 0.950456, 1, 1.088754.
 /// - `lab`: CIE 15, L* 0 … 100 and a*, b*, with that white; u8: 2.55·L*, a* + 128, b* + 128.
 /// - `linear`: the inverse of the transfer function of sRGB, 0 … 1.

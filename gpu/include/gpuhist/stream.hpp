@@ -186,8 +186,9 @@ class StreamAnalyzer {
 };
 
 /// Enqueues the conversion of an image in device memory to a color space: `convert_colors` on the GPU, with the same
-/// bits. It launches one kernel, and takes no memory. Keep both images alive until the work is done. Throws as
-/// `convert_colors`, but for images in host memory; EngineUnavailable if the GPU cannot be used, and CudaError.
+/// bits. It launches one kernel, and takes no memory. Keep both images alive until the work is done. Throws
+/// InvalidArgument as `convert_colors` does, also for images in host memory; EngineUnavailable if the GPU cannot be
+/// used, and CudaError.
 void enqueue_convert_colors(const ImageView& image, const ColorEncoding& encoding, ColorSpace space,
                             const MutableImageView& output, int gpu, cudaStream_t stream);
 
