@@ -164,36 +164,49 @@ std::array<core::Levels, 4> levels_at(const MutableImageView& output, const std:
     return {levels, levels, levels, core::levels_of(output.depth, {})};
 }
 
+/// Calls map(in, out, count, position) for blocks of samples of each position in the pixels, from all workers.
+template <std::int64_t block, class Map>
+void for_blocks(Workers& workers, const ImageView& image, const MutableImageView& output, const Map& map) {
+    const auto in_bytes = static_cast<std::int64_t>(sample_bytes(image.depth)),
+               out_bytes = static_cast<std::int64_t>(sample_bytes(output.depth));
+    for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
+        for (int c = 0; c < image.channels; ++c)
+            for (std::int64_t first = 0; first < pixels; first += block) {
+                const std::int64_t at = first * image.channels + c;
+                map(static_cast<const std::byte*>(from) + at * in_bytes, static_cast<std::byte*>(to) + at * out_bytes,
+                    std::min(block, pixels - first), c);
+            }
+    });
+}
+
 /// Maps each channel by the mode's formula, given facts by position, which are absent where samples stay as they are;
 /// `ranks` are null where the mode needs none.
-template <class In, class Out>
+template <class In>
 void map_sorted(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
                 const std::optional<double>& fill, const std::array<std::optional<core::RealFacts>, 4>& facts,
                 const std::array<const Ranks<core::Code<In>>*, 4>& ranks) {
     const auto levels = levels_at(output, fill);
-    core::with_mode(mode, [&](auto chosen) {
-        using Map = core::ValueMap<decltype(chosen), In, Out>;
-        std::array<std::optional<Map>, 4> maps;
-        for (int c = 0; c < image.channels; ++c)
-            if (facts[c]) maps[c].emplace(*facts[c]);
-        for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
-            const In* in = static_cast<const In*>(from);
-            Out* out = static_cast<Out*>(to);
-            for (int c = 0; c < image.channels; ++c)
-                for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
-                    out[i] = maps[c] ? (*maps[c])(in[i], ranks[c] ? ranks[c]->through(core::code_of(in[i])) : 0)
-                                     : core::kept<Out>(mode, in[i], levels[c]);
+    const int stride = image.channels;
+    std::array<std::optional<core::ValueMap>, 4> maps;
+    for (int c = 0; c < image.channels; ++c)
+        if (facts[c]) maps[c].emplace(mode, image.depth, output.depth, *facts[c]);
+    for_blocks<core::ValueMap::block>(
+        workers, image, output, [&](const void* in, void* out, std::int64_t count, int c) {
+            if (!maps[c]) return core::keep_samples(image.depth, in, output.depth, out, count, stride, mode, levels[c]);
+            std::uint64_t through[core::ValueMap::block] = {};
+            for (std::int64_t i = 0; ranks[c] && i < count; ++i)
+                through[i] = ranks[c]->through(core::code_of(static_cast<const In*>(in)[i * stride]));
+            (*maps[c])(in, through, count, out, stride);
         });
-    });
 }
 
 /// Maps an image by the numbers of given tables.
-template <class In, class Out>
+template <class In>
 void map_sorted(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
     const auto at = channels_at(image);
     std::array<std::optional<core::RealFacts>, 4> facts;  // alpha stays
     for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::real_facts_of(given, *given.find(at[c]));
-    map_sorted<In, Out>(workers, image, output, given.mode, given.fill, facts, {});
+    map_sorted<In>(workers, image, output, given.mode, given.fill, facts, {});
 }
 
 // ---- f32 ------------------------------------------------------------------------------------------------------------
@@ -345,30 +358,20 @@ std::vector<int> positions_of(const ImageView& image, bool joint, int c) {
 void map_by_curve(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
                   const std::optional<double>& fill, const std::array<const core::CurveFacts*, 4>& facts) {
     const auto levels = levels_at(output, fill);
-    with_depth(image.depth, [&](auto sample) {
-        using In = decltype(sample);
-        if constexpr (sizeof(In) >= 4)
-            with_depth(output.depth, [&](auto to) {
-                using Out = decltype(to);
-                for (int c = 0; c < image.channels; ++c) {
-                    const auto map_channel = [&](const auto& map) {
-                        for_pairs(workers, image, output, [&](const void* from, void* into, std::int64_t pixels) {
-                            const In* in = static_cast<const In*>(from);
-                            Out* out = static_cast<Out*>(into);
-                            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
-                                out[i] = map(in[i]);
-                        });
-                    };
-                    if (!facts[c])
-                        map_channel([&](In v) { return core::kept<Out>(mode, v, levels[c]); });
-                    else
-                        core::with_curve(*facts[c], [&](const auto& curve) {
-                            map_channel(
-                                core::CurveMap<std::decay_t<decltype(curve)>, In, Out>(curve, *facts[c], levels[c]));
-                        });
-                }
+    const int stride = image.channels;
+    std::array<std::optional<core::CurveMap>, 4> maps;
+    for (int c = 0; c < image.channels; ++c)
+        if (facts[c]) maps[c].emplace(*facts[c], output.depth, levels[c]);
+    for_blocks<core::CurveMap::block>(
+        workers, image, output, [&](const void* in, void* out, std::int64_t count, int c) {
+            if (!maps[c]) return core::keep_samples(image.depth, in, output.depth, out, count, stride, mode, levels[c]);
+            double values[core::CurveMap::block];
+            with_depth(image.depth, [&](auto sample) {
+                for (std::int64_t i = 0; i < count; ++i)
+                    values[i] = core::value_of(static_cast<const decltype(sample)*>(in)[i * stride]);
             });
-    });
+            (*maps[c])(values, count, out, stride);
+        });
 }
 
 }  // namespace
@@ -407,7 +410,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
         const core::RealSamples samples(decide[c], {image.depth});
         if (samples.n > 0) facts[c] = core::facts_of(samples, output.depth, normalization);
     }
-    core::with_copies<Counting::sorted>(image.depth, output.depth, [&](auto sample, auto out) {
+    core::with_sorted(image.depth, [&](auto sample) {
         using Sample = decltype(sample);
         std::array<std::optional<Ranks<core::Code<Sample>>>, 3> ranks;
         std::array<const Ranks<core::Code<Sample>>*, 4> used{};
@@ -415,7 +418,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
             if (!joint || c == 0) ranks[c].emplace(decide[c]);
             used[c] = joint ? &*ranks[0] : &*ranks[c];
         }
-        map_sorted<Sample, decltype(out)>(workers, image, output, normalization.mode, normalization.fill, facts, used);
+        map_sorted<Sample>(workers, image, output, normalization.mode, normalization.fill, facts, used);
     });
 }
 
@@ -616,9 +619,8 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         case Counting::bins:
             return cpu::map_floats(workers, tables, image, output);
         case Counting::sorted:
-            return core::with_copies<Counting::sorted>(image.depth, output.depth, [&](auto sample, auto out) {
-                cpu::map_sorted<decltype(sample), decltype(out)>(workers, tables, image, output);
-            });
+            return core::with_sorted(
+                image.depth, [&](auto sample) { cpu::map_sorted<decltype(sample)>(workers, tables, image, output); });
     }
 }
 

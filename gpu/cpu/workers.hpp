@@ -1,15 +1,10 @@
 // Threads: how a sweep over the pixels is shared out.
 #pragma once
 
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <optional>
-
-#include "gpuhist/resources.hpp"
+#include <functional>
+#include <memory>
 
 namespace gpuhist::cpu {
 
@@ -23,10 +18,12 @@ inline constexpr std::int64_t serial_pixels = std::int64_t{1} << 17;
 /// counter passes 2^31.
 inline constexpr std::int64_t round_pixels = std::int64_t{1} << 31;
 
-/// Threads of one engine.
+/// Threads of one engine. The thread library is not seen here, so that it is compiled once and not for each sweep.
 class Workers {
   public:
-    explicit Workers(int threads) : threads_(threads) {}
+    explicit Workers(int threads);
+    Workers(Workers&&) noexcept;
+    ~Workers();
 
     int threads() const { return threads_; }
 
@@ -36,25 +33,7 @@ class Workers {
     /// is never woken: that would cost more than the work.
     template <class Body>
     int sweep(std::int64_t items, std::int64_t grain, std::int64_t serial_below, int limit, const Body& body) {
-        const int workers = static_cast<int>(
-            std::min<std::int64_t>({std::int64_t{threads_}, std::int64_t{limit}, (items + grain - 1) / grain}));
-        if (workers <= 1 || items < serial_below) {
-            body(0, std::int64_t{0}, items);
-            return 1;
-        }
-        // The thread library would print a warning if it had fewer threads than it is asked for.
-        if (!arena_) arena_.emplace(std::min(threads_, usable_processors()));
-        std::atomic<std::int64_t> next{0};
-        arena_->execute([&] {
-            tbb::parallel_for(
-                0, workers,
-                [&](int worker) {
-                    for (std::int64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < items;)
-                        body(worker, begin, std::min(begin + grain, items));
-                },
-                tbb::simple_partitioner());
-        });
-        return workers;
+        return sweep_by(items, grain, serial_below, limit, std::cref(body));
     }
 
     /// Sweep over the rows of an image: calls body(worker, first row, end).
@@ -74,8 +53,12 @@ class Workers {
     }
 
   private:
+    struct Arena;
+    using Part = std::function<void(int worker, std::int64_t begin, std::int64_t end)>;
+    int sweep_by(std::int64_t items, std::int64_t grain, std::int64_t serial_below, int limit, const Part& part);
+
     int threads_;
-    std::optional<tbb::task_arena> arena_;
+    std::unique_ptr<Arena> arena_;  ///< from the first sweep on that needs several threads
 };
 
 }  // namespace gpuhist::cpu

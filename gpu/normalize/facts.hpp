@@ -15,8 +15,7 @@
 //         static bool keeps(const FloatFacts&);  // whether samples stay as they are
 //         explicit FloatMap(const FloatFacts&);
 //         float operator()(float) const;
-//     struct RealMap                         // for f16 and f64, and of what holds real numbers all but 8 and 16 bits;
-//     host
+//     struct RealMap                         // for f16 and f64, and for 32 bits where copies hold real numbers; host
 //         static bool keeps(const RealFacts&);
 //         explicit RealMap(const RealFacts&);
 //         double operator()(double, through) const;  // not rounded yet
@@ -29,7 +28,7 @@
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
 //
-// Other modes are curves (normalize/curves.hpp), or depend on the place of a sample; GPUs know nothing of them.
+// Other modes are curves (normalize/curves), or depend on the place of a sample.
 #pragma once
 
 #include <cstdint>

@@ -91,13 +91,77 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
             facts.mean_std, facts.levels};
 }
 
+ValueMap::ValueMap(NormalizeMode mode, Depth depth, Depth copy, const RealFacts& facts)
+    : mode_(mode),
+      depth_(depth),
+      copy_(copy),
+      facts_(facts),
+      keeps_(with_mode(mode, [&](auto of) { return decltype(of)::RealMap::keeps(facts); })) {}
+
+void ValueMap::operator()(const void* in, const std::uint64_t* through, std::int64_t count, void* out,
+                          std::int64_t stride) const {
+    const bool real = traits_of(mode_).real;
+    if (keeps_) return keep_samples(depth_, in, copy_, out, count, stride, mode_, facts_.levels);
+    if (!real && !traits_of(depth_).floating) {
+        std::uint32_t codes[block];
+        with_depth(depth_, [&](auto sample) {
+            const auto* const from = static_cast<const decltype(sample)*>(in);
+            for (std::int64_t i = 0; i < count; ++i) codes[i] = static_cast<std::uint32_t>(code_of(from[i * stride]));
+        });
+        return with_mode(mode_, [&](auto of) {
+            using Mode = decltype(of);
+            if constexpr (!traits_of(Mode::mode).real)
+                with_depth(copy_, [&](auto sample) {
+                    using Out = decltype(sample);
+                    const typename Mode::template Scaled<Out> map(codes_of(facts_, depth_));
+                    for (std::int64_t i = 0; i < count; ++i)
+                        static_cast<Out*>(out)[i * stride] = map(codes[i], through[i]);
+                });
+        });
+    }
+    double values[block];
+    with_depth(depth_, [&](auto sample) {
+        const auto* const from = static_cast<const decltype(sample)*>(in);
+        for (std::int64_t i = 0; i < count; ++i) values[i] = value_of(from[i * stride]);
+    });
+    with_mode(mode_, [&](auto of) {
+        const typename decltype(of)::RealMap map(facts_);
+        for (std::int64_t i = 0; i < count; ++i) values[i] = map(values[i], through[i]);
+    });
+    with_depth(copy_, [&](auto sample) {
+        using Out = decltype(sample);
+        if (is_real<Out> || !real)  // real numbers in integers are refused
+            for (std::int64_t i = 0; i < count; ++i)
+                static_cast<Out*>(out)[i * stride] = from_fraction<Out>(values[i], facts_.levels);
+    });
+}
+
+void keep_samples(Depth depth, const void* in, Depth copy, void* out, std::int64_t count, std::int64_t stride,
+                  NormalizeMode mode, Levels levels) {
+    const bool real = traits_of(mode).real;
+    with_depth(depth, [&](auto sample) {
+        const auto* const from = static_cast<const decltype(sample)*>(in);
+        with_depth(copy, [&](auto to) {
+            using Out = decltype(to);
+            for (std::int64_t i = 0; i < count; ++i) {
+                Out& place = static_cast<Out*>(out)[i * stride];
+                if constexpr (is_real<Out>)
+                    place =
+                        real ? rounded_to<Out>(value_of(from[i * stride])) : to_depth<Out>(from[i * stride], levels);
+                else
+                    place = to_depth<Out>(from[i * stride], levels);
+            }
+        });
+    });
+}
+
 void fill_identity(Depth depth, Depth copy, NormalizeMode mode, Levels levels, void* table) {
-    with_copies<Counting::values>(depth, copy, [&](auto sample, auto out) {
+    with_depth(depth, [&](auto sample) {
         using Sample = decltype(sample);
-        using Out = decltype(out);
-        Out* to = static_cast<Out*>(table);
-        for (std::uint32_t place = 0; place <= std::numeric_limits<Code<Sample>>::max(); ++place)
-            *to++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)), levels);
+        std::vector<Sample> all(traits_of(depth).values);
+        for (std::size_t place = 0; place < all.size(); ++place)
+            all[place] = sample_at<Sample>(static_cast<Code<Sample>>(place));
+        keep_samples(depth, all.data(), copy, table, static_cast<std::int64_t>(all.size()), 1, mode, levels);
     });
 }
 
@@ -111,18 +175,23 @@ void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& count
     };
     if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; }))
         return fill_identity(depth, copy, normalization.mode, levels_of(copy, normalization.fill), table);
-    if (traits_of(depth).floating)
-        return with_mode(normalization.mode, [&](auto mode) {
-            with_depth(copy, [&](auto out) {
-                const ValueMap<decltype(mode), Half, decltype(out)> map(
-                    facts_of(RealSamples(counts, {depth}), copy, normalization));
-                fill(out, [&](std::uint32_t place, std::uint64_t through) {
-                    const Half sample = sample_at<Half>(static_cast<Code<Half>>(place));
-                    const std::size_t code = code_of(sample);  // of −0 that of +0, whose count comes after it
-                    return map(sample, code == place ? through : through + counts[code]);
-                });
-            });
-        });
+    if (traits_of(depth).floating) {
+        const ValueMap map(normalization.mode, depth, copy,
+                           facts_of(RealSamples(counts, {depth}), copy, normalization));
+        Half samples[ValueMap::block];
+        std::uint64_t all[ValueMap::block], through = 0;
+        for (std::size_t first = 0; first < counts.size(); first += ValueMap::block) {
+            for (std::size_t i = 0; i < ValueMap::block; ++i) {
+                const std::size_t place = first + i;
+                samples[i] = sample_at<Half>(static_cast<Code<Half>>(place));
+                through += counts[place];
+                const std::size_t code = code_of(samples[i]);  // of −0 that of +0, whose count comes after it
+                all[i] = code == place ? through : through + counts[code];
+            }
+            map(samples, all, ValueMap::block, static_cast<std::byte*>(table) + first * sample_bytes(copy), 1);
+        }
+        return;
+    }
     const IntegerFacts facts = facts_of(counts, depth, copy, normalization);
     if (!traits.real && depth != copy && traits.needs != NormalizeNeeds::nothing && facts.low == facts.high)
         return fill_identity(depth, copy, normalization.mode, facts.levels, table);

@@ -1,10 +1,8 @@
 // Lookup tables from counts, for one image's and for a summary's. Host only.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
@@ -25,67 +23,32 @@ RealFacts facts_of(const RealSamples& samples, Depth copy, const Normalization& 
 /// Facts of integers, in codes.
 IntegerFacts codes_of(const RealFacts& facts, Depth depth);
 
-/// Calls use(sample, out), values of the types that an image and its copy hold, where samples are counted so.
-template <Counting counting, class Use>
-void with_copies(Depth depth, Depth copy, const Use& use) {
-    with_depth(depth, [&](auto sample) {
-        if constexpr (traits_of(depth_of<decltype(sample)>()).counting == counting)
-            with_depth(copy, [&](auto out) { use(sample, out); });
-    });
-}
-
-/// Map of a mode that writes `Out` for other samples than integers of 8 and 16 bits: that of RealMap, or of Scaled.
-template <class Mode, class Sample, class Out>
+/// Map of an exact mode from samples to those of a copy, but for integers of 8 and 16 bits: by RealMap or Scaled. It
+/// works on blocks of samples, so that each mode is not compiled for each pair of depths.
 class ValueMap {
   public:
-    explicit ValueMap(const RealFacts& facts)
-        : keeps_(Mode::RealMap::keeps(facts)),
-          levels_(facts.levels),
-          real_(facts),
-          scaled_(codes_of(facts, depth_of<Sample>())) {}
-    /// `through`: samples of values up to this one.
-    Out operator()(Sample v, std::uint64_t through) const {
-        if (keeps_) return to_depth<Out>(v, levels_);
-        if constexpr (traits_of(Mode::mode).real) {
-            if constexpr (is_real<Out>)
-                return rounded_to<Out>(real_(value_of(v), through));
-            else
-                return Out{};  // refused
-        } else if constexpr (is_real<Sample>) {
-            return from_fraction<Out>(real_(value_of(v), through), levels_);
-        } else {
-            return scaled_(code_of(v), through);
-        }
-    }
+    /// Largest number of samples at once.
+    static constexpr std::int64_t block = 256;
+
+    ValueMap(NormalizeMode mode, Depth depth, Depth copy, const RealFacts& facts);
+    /// Maps `count` samples, `stride` samples apart in both places. `through`: for each, the samples of values up to
+    /// it.
+    void operator()(const void* in, const std::uint64_t* through, std::int64_t count, void* out,
+                    std::int64_t stride) const;
 
   private:
-    struct None {
-        explicit None(const IntegerFacts&) {}
-        Out operator()(std::uint32_t, std::uint64_t) const { return Out{}; }
-    };
-    template <class M>
-    static auto scaled_of() {
-        if constexpr (traits_of(M::mode).real || is_real<Sample>)
-            return std::type_identity<None>{};
-        else
-            return std::type_identity<typename M::template Scaled<Out>>{};
-    }
-
-    bool keeps_;
-    Levels levels_;
-    typename Mode::RealMap real_;
-    typename decltype(scaled_of<Mode>())::type scaled_;
+    NormalizeMode mode_;
+    Depth depth_, copy_;
+    RealFacts facts_;
+    bool keeps_;  ///< whether samples stay as they are
 };
 
-/// Sample that stays as it is, brought to levels of the depth of `Out`; of a mode that writes real numbers its value.
-template <class Out, class Sample>
-Out kept(NormalizeMode mode, Sample v, Levels levels = levels_of_type<Out>()) {
-    if constexpr (is_real<Out>)
-        if (traits_of(mode).real) return rounded_to<Out>(value_of(v));
-    return to_depth<Out>(v, levels);
-}
+/// Brings samples that stay as they are to levels of the depth of a copy; where a mode writes real numbers, to their
+/// values. They are `stride` samples apart in both places.
+void keep_samples(Depth depth, const void* in, Depth copy, void* out, std::int64_t count, std::int64_t stride,
+                  NormalizeMode mode, Levels levels);
 
-/// Table of `copy`'s samples that leaves each value of a depth as it is, ascending: as `kept`.
+/// Table of `copy`'s samples that leaves each value of a depth as it is, ascending: as `keep_samples`.
 void fill_identity(Depth depth, Depth copy, NormalizeMode mode, Levels levels, void* table);
 
 /// Table of a normalization from the counts of all values of a depth: a sample of `copy` for each value. Without

@@ -145,7 +145,33 @@ void match(CurveFacts& facts, Quantiles own, const Normalization& asked, Depth d
     });
 }
 
+/// Dispatch on a mode that is a curve: calls `function` with the curve that follows from the facts.
+template <class Function>
+void with_curve(const CurveFacts& facts, const Function& function) {
+    if (facts.asked.mode == NormalizeMode::match) return function(MatchCurve(facts));
+    with_numeric_curve(facts, function);
+}
+
 }  // namespace
+
+CurveMap::CurveMap(const CurveFacts& facts, Depth copy, Levels levels)
+    : facts_(facts), copy_(copy), levels_(levels), unit_(1) {
+    with_curve(facts, [&](const auto& curve) {
+        if (curve.in_samples) unit_ = facts.range;
+    });
+}
+
+void CurveMap::operator()(double* values, std::int64_t count, void* out, std::int64_t stride) const {
+    with_curve(facts_, [&](const auto& curve) {
+        for (std::int64_t i = 0; i < count; ++i) values[i] = curve(values[i]);
+    });
+    const bool real = traits_of(facts_.asked.mode).real;
+    with_depth(copy_, [&](auto sample) {
+        using Out = decltype(sample);
+        for (std::int64_t i = 0; i < count; ++i)
+            static_cast<Out*>(out)[i * stride] = written<Out>(values[i], unit_, real, levels_);
+    });
+}
 
 bool keeps(const CurveFacts& facts, const Normalization& normalization) {
     if (normalization.mode == NormalizeMode::match) return MatchCurve::keeps(facts);
@@ -203,19 +229,14 @@ void validate_reference(const Normalization& normalization, Depth depth) {
 void fill_table(Depth depth, Depth copy, const CurveFacts& facts, const Normalization& normalization, void* table) {
     const Levels levels = levels_of(copy, normalization.fill);
     if (keeps(facts, normalization)) return fill_identity(depth, copy, normalization.mode, levels, table);
-    with_depth(depth, [&](auto sample) {
-        using Sample = decltype(sample);
-        if constexpr (sizeof(Sample) <= 2)
-            with_depth(copy, [&](auto out) {
-                using Out = decltype(out);
-                with_curve(facts, [&](const auto& curve) {
-                    const CurveMap<std::decay_t<decltype(curve)>, Sample, Out> map(curve, facts, levels);
-                    Out* to = static_cast<Out*>(table);
-                    for (std::size_t place = 0; place < traits_of(depth).values; ++place)
-                        *to++ = map(sample_at<Sample>(static_cast<Code<Sample>>(place)));
-                });
-            });
-    });
+    const CurveMap map(facts, copy, levels);
+    const auto count = static_cast<std::int64_t>(traits_of(depth).values);
+    auto* to = static_cast<std::byte*>(table);
+    double values[CurveMap::block];
+    for (std::int64_t place = 0; place < count; place += CurveMap::block) {
+        for (std::int64_t i = 0; i < CurveMap::block; ++i) values[i] = value_at(depth, place + i);
+        map(values, CurveMap::block, to + place * sample_bytes(copy));
+    }
 }
 
 Range zscale(std::vector<double>& samples) {

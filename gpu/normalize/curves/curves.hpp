@@ -13,12 +13,24 @@
 
 namespace gpuhist::core {
 
-/// Dispatch on a mode that is a curve: calls `function` with the curve that follows from the facts.
-template <class Function>
-void with_curve(const CurveFacts& facts, const Function& function) {
-    if (facts.asked.mode == NormalizeMode::match) return function(MatchCurve(facts));
-    with_numeric_curve(facts, function);
-}
+/// Map of a curve from values to samples of a copy. It works on blocks of values, so that each curve is compiled once
+/// and not for each pair of depths.
+class CurveMap {
+  public:
+    /// Number of values that callers should pass at once.
+    static constexpr std::int64_t block = 256;
+
+    /// `facts` outlive the map. Levels are of the depth of the copy.
+    CurveMap(const CurveFacts& facts, Depth copy, Levels levels);
+    /// Writes a sample for each of `count` values, `stride` samples apart. The values become the curve's results.
+    void operator()(double* values, std::int64_t count, void* out, std::int64_t stride = 1) const;
+
+  private:
+    const CurveFacts& facts_;
+    Depth copy_;
+    Levels levels_;
+    double unit_;  ///< result of a sample at the end of the range
+};
 
 /// Returns whether a curve leaves samples as they are.
 bool keeps(const CurveFacts& facts, const Normalization& normalization);

@@ -2,15 +2,14 @@
 //
 // A curve is one file: a struct with
 //
-//     static constexpr bool in_samples;                // whether results are in units of the samples, from their zero
-//     on;
-//                                                      // else they are fractions of the range, or real numbers
-//     static bool keeps(const CurveNumbers&);          // whether samples stay as they are
+//     static constexpr bool in_samples;     // whether results are in units of the samples, from their zero on; else
+//                                           // they are fractions of the range, or real numbers
+//     static bool keeps(const CurveNumbers&);  // whether samples stay as they are
 //     explicit Curve(const CurveNumbers&);
-//     double operator()(double v) const;               // NaN stays NaN; not rounded yet
+//     double operator()(double v) const;    // NaN stays NaN; not rounded yet
 //
-// It is named in with_curve below, and a row of `all_normalize_modes`. Integers follow from a table with the result for
-// each value, floats and integers of 32 bits sample by sample.
+// It is named in with_numeric_curve of map.hpp, and a row of `all_normalize_modes`. Integers follow from a table with
+// the result for each value, floats and integers of 32 bits sample by sample.
 #pragma once
 
 #include <cmath>

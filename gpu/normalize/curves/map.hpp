@@ -1,4 +1,4 @@
-// Curves that follow from numbers alone, and their maps from samples to those of a copy.
+// Curves that follow from numbers alone, and the samples of copies that their results become.
 #pragma once
 
 #include <algorithm>
@@ -57,24 +57,6 @@ GPUHIST_HD Out written(double result, double unit, bool real, Levels levels) {
         return at_level<Out>(levels.first + static_cast<std::uint32_t>(floor(distance / unit + 0.5)));
     }
 }
-
-/// Map of a curve from samples to those of a copy.
-template <class Curve, class Sample, class Out>
-class CurveMap {
-  public:
-    GPUHIST_HD CurveMap(const Curve& curve, const CurveNumbers& facts, Levels levels)
-        : curve_(curve),
-          unit_(Curve::in_samples ? facts.range : 1),
-          real_(traits_of(facts.asked.mode).real),
-          levels_(levels) {}
-    GPUHIST_HD Out operator()(Sample v) const { return written<Out>(curve_(value_of(v)), unit_, real_, levels_); }
-
-  private:
-    Curve curve_;
-    double unit_;
-    bool real_;
-    Levels levels_;
-};
 
 /// Returns whether a curve that follows from numbers leaves samples as they are. `needs`: of the normalization.
 GPUHIST_HD inline bool keeps(const CurveNumbers& facts, NormalizeNeeds needs) {
