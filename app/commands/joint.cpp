@@ -1,6 +1,5 @@
 #include "commands/joint.hpp"
 
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
-#include "commands/part_files.hpp"
+#include "commands/set_parts.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
@@ -41,20 +40,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int part_format = 1;
-constexpr const char *part_end = ".joint", *set_stem = "dataset";
+constexpr const char* set_stem = "dataset";
+constexpr PartFiles joint_parts("joint", ".rows", "set");
 
 std::string rows_name() {
     return traits_of(ColumnFile::joint).file_name();
-}
-std::string stem_of(const io::ShardId& shard) {
-    return "part-" + std::to_string(shard.number) + "-of-" + std::to_string(shard.count) + part_end;
-}
-std::string part_rows_name(const io::ShardId& shard) {
-    return stem_of(shard) + ".rows";
-}
-std::string facts_name(const io::ShardId& shard) {
-    return stem_of(shard) + ".json";
 }
 
 /// Name of a pair in the names of files: bands may have any names.
@@ -166,18 +156,13 @@ std::string finish_set(const SetJoints& set, const JointWrites& writes, io::Plot
     return text;
 }
 
-/// Facts about a shard. The rows of its images are in a file of their own: per image a line of JSON, its index and
-/// rows.
-struct Part {
-    io::ShardId id;
-    std::uint64_t images = 0;  ///< of all shards
-    std::string images_hash;   ///< of the names of all images
-    std::map<std::string, std::string> options;
+/// Facts about a part. Its data are, per image, a line of JSON: the index and the rows.
+struct Part : SetPart {
+    using SetPart::SetPart;
     JointWrites set_writes;
     io::PlotTheme theme = io::PlotTheme::light;
     std::uint64_t failed = 0;
     SetJoints set;
-    std::string rows_checksum;
 };
 
 std::map<std::string, std::string> results_options(const JointOptions& options) {
@@ -197,7 +182,7 @@ std::string dumped(const Json& value) {
     return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string text_of(const Part& part) {
+Json facts_of(const Part& part) {
     Json pairs = Json::array();
     for (const SetJoints::Entry& entry : part.set.pairs())
         pairs.push_back({{"first", entry.joint.pair.first},
@@ -205,53 +190,25 @@ std::string text_of(const Part& part) {
                          {"images", entry.images},
                          {"alike", entry.alike},
                          {"histogram", entry.joint.histogram.to_text()}});
-    return io::seal_json(dumped({{"format", part_format},
-                                 {"part", {part.id.number, part.id.count}},
-                                 {"images", part.images},
-                                 {"images_hash", part.images_hash},
-                                 {"options", part.options},
-                                 {"writes", {part.set_writes.csv, part.set_writes.npy, part.set_writes.plot}},
-                                 {"dark", part.theme == io::PlotTheme::dark},
-                                 {"failed", part.failed},
-                                 {"pairs", pairs},
-                                 {"rows", part.rows_checksum}}));
+    return {{"writes", {part.set_writes.csv, part.set_writes.npy, part.set_writes.plot}},
+            {"dark", part.theme == io::PlotTheme::dark},
+            {"failed", part.failed},
+            {"pairs", pairs}};
 }
 
-Part read_part(const fs::path& path) {
-    const std::vector<unsigned char> bytes = io::read_bytes(path, std::uint64_t{1} << 31);
-    try {
-        const Json value = Json::parse(bytes.begin(), bytes.end());
-        if (value.at("format") != part_format)
-            throw IoError(path.string() + ": was written by another version of gpuhist: use the same one for all");
-        io::check_seal({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
-        Part part;
-        part.id.number = value.at("part").at(0);
-        part.id.count = value.at("part").at(1);
-        part.images = value.at("images");
-        part.images_hash = value.at("images_hash");
-        part.options = value.at("options").get<std::map<std::string, std::string>>();
-        part.set_writes = {value.at("writes").at(0), value.at("writes").at(1), value.at("writes").at(2)};
-        part.theme = value.at("dark").get<bool>() ? io::PlotTheme::dark : io::PlotTheme::light;
-        part.failed = value.at("failed");
-        for (const Json& pair : value.at("pairs")) {
-            SetJoints::Entry entry;
-            entry.joint.pair.first = pair.at("first");
-            entry.joint.pair.second = pair.at("second");
-            entry.joint.histogram = JointHistogram::from_text(pair.at("histogram").get<std::string>());
-            entry.joint.pair.bins = entry.joint.histogram.bins();
-            entry.images = pair.at("images");
-            entry.alike = pair.at("alike");
-            part.set.pairs().push_back(std::move(entry));
-        }
-        part.rows_checksum = value.at("rows");
-        if (facts_name(part.id) != path.filename().string())
-            throw IoError(path.string() + ": is part " + std::to_string(part.id.number) + " of " +
-                          std::to_string(part.id.count) + ", but has the name of another one");
-        return part;
-    } catch (const nlohmann::json::exception&) {
-        throw IoError(path.string() + ": is damaged, or not a part of 'gpuhist joint'");
-    } catch (const InvalidArgument&) {
-        throw IoError(path.string() + ": is damaged, or not a part of 'gpuhist joint'");
+void read_facts(const Json& facts, Part& part) {
+    part.set_writes = {facts.at("writes").at(0), facts.at("writes").at(1), facts.at("writes").at(2)};
+    part.theme = facts.at("dark").get<bool>() ? io::PlotTheme::dark : io::PlotTheme::light;
+    part.failed = facts.at("failed");
+    for (const Json& pair : facts.at("pairs")) {
+        SetJoints::Entry entry;
+        entry.joint.pair.first = pair.at("first");
+        entry.joint.pair.second = pair.at("second");
+        entry.joint.histogram = JointHistogram::from_text(pair.at("histogram").get<std::string>());
+        entry.joint.pair.bins = entry.joint.histogram.bins();
+        entry.images = pair.at("images");
+        entry.alike = pair.at("alike");
+        part.set.pairs().push_back(std::move(entry));
     }
 }
 
@@ -271,11 +228,10 @@ class Joiner {
     int execute() {
         const auto& shard = options_.run.shard;
         output([&] {
-            directory_.keep_track(shard ? stem_of(*shard) : "joint", {});
+            directory_.keep_track(shard ? joint_parts.stem(*shard) : "joint", {});
             directory_.take();
             directory_.read_lists();
-            directory_.reserve(shard ? std::vector{part_rows_name(*shard), facts_name(*shard)}
-                                     : std::vector{rows_name()});
+            directory_.reserve(shard ? joint_parts.names(*shard) : std::vector{rows_name()});
         });
         for (const std::string& argument : options_.run.inputs.arguments) directory_.protect(argument);
         io::Checksum hash;
@@ -466,23 +422,20 @@ class Joiner {
     std::string write_part(const std::string& images_hash) {
         std::string rows;
         for (const auto& [index, text] : rows_) rows += dumped({index, text}) + '\n';
-        Part part;
-        part.id = *options_.run.shard;
-        part.images = count_;
-        part.images_hash = images_hash;
-        part.options = results_options(options_);
+        Part part(*options_.run.shard, count_, images_hash, results_options(options_));
         part.set_writes = options_.writes.value_or(JointWrites());
         part.theme = options_.theme;
         part.failed = failed_;
         part.set = set_;
-        part.rows_checksum = io::checksum_text(io::checksum(rows));
+        part.data_checksum = io::checksum_text(io::checksum(rows));
+        const std::vector<std::string> names = joint_parts.names(part.id);
         output([&] {
-            directory_.stage(part_rows_name(part.id), rows);
-            directory_.stage(facts_name(part.id), text_of(part));  // with this file the part is there
+            directory_.stage(names.front(), rows);
+            directory_.stage(names.back(), joint_parts.facts_text(part, facts_of(part)));  // now the part is there
             directory_.commit();
             directory_.end();
         });
-        return written_text(options_.run.output, {part_rows_name(part.id), facts_name(part.id)});
+        return written_text(options_.run.output, names);
     }
 
     const JointOptions& options_;
@@ -501,39 +454,8 @@ class Joiner {
     bool single_ = false;
 };
 
-/// All shards, in their order, with their directories.
-std::vector<std::pair<fs::path, Part>> parts_in(const std::vector<std::string>& directories) {
-    std::vector<std::pair<fs::path, Part>> parts;
-    for (const std::string& directory : directories)
-        for (const fs::path& path : joint_part_files(directory)) parts.emplace_back(directory, read_part(path));
-    std::sort(parts.begin(), parts.end(),
-              [](const auto& one, const auto& other) { return one.second.id.number < other.second.id.number; });
-    const Part& first = parts.front().second;
-    const auto named = [](const auto& one) { return (one.first / facts_name(one.second.id)).string(); };
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Part& part = parts[i].second;
-        if (part.id.count != first.id.count || part.images_hash != first.images_hash || part.images != first.images)
-            throw IoError(named(parts[i]) + ": is a part of another set than " + named(parts.front()));
-        for (const auto& [option, value] : part.options) {
-            const auto other = first.options.find(option);
-            if (other == first.options.end() || other->second != value)
-                throw IoError(named(parts[i]) + ": was made with another " + option + " than " + named(parts.front()));
-        }
-        if (i > 0 && part.id.number == parts[i - 1].second.id.number)
-            throw IoError(named(parts[i]) + ": is there twice");
-    }
-    for (std::uint64_t number = 1; number <= first.id.count; ++number)
-        if (number > parts.size() || parts[number - 1].second.id.number != number) {
-            io::ShardId missing;
-            missing.number = number;
-            missing.count = first.id.count;
-            throw IoError(directories.front() + ": " + facts_name(missing) + " is missing");
-        }
-    return parts;
-}
-
 int merge_into(const MergeOptions& given, Console& console) {
-    const auto parts = parts_in(given.directories);
+    const auto parts = joint_parts.read<Part>(given.directories, read_facts);
     const Part& first = parts.front().second;
     OutputDirectory directory(given.output, given.force, console);
     output([&] {
@@ -545,12 +467,8 @@ int merge_into(const MergeOptions& given, Console& console) {
     SetJoints set;
     std::uint64_t failed = 0;
     for (const auto& [from, part] : parts) {
-        const fs::path path = from / part_rows_name(part.id);
-        std::ifstream file(path, std::ios::binary);
-        if (!file) throw IoError(path.string() + ": is missing: it has the rows of " + facts_name(part.id));
+        std::ifstream file = joint_parts.open_data(from, part);
         const std::string text{std::istreambuf_iterator<char>(file), {}};
-        if (io::checksum_text(io::checksum(text)) != part.rows_checksum)
-            throw IoError(path.string() + ": is damaged, or was changed");
         for (std::size_t at = 0; at < text.size();) {
             const std::size_t end = text.find('\n', at);
             const Json line = Json::parse(text.substr(at, end - at));
@@ -583,23 +501,12 @@ int merge_into(const MergeOptions& given, Console& console) {
 
 int joint(const JointOptions& options) {
     Console console(!options.notes);
-    std::optional<tbb::global_control> control;
-    if (options.run.engine_options.threads > 0)
-        control.emplace(tbb::global_control::max_allowed_parallelism,
-                        static_cast<std::size_t>(options.run.engine_options.threads));
-    try {
-        return Joiner(options, console).execute();
-    } catch (const OutputFailure& error) {
-        console.say(error.what());
-        return output_failed;
-    } catch (const std::exception& error) {
-        console.say(error.what());
-        return inputs_failed;
-    }
+    return exit_code_of(
+        console, [&] { return Joiner(options, console).execute(); }, inputs_failed);
 }
 
 std::vector<fs::path> joint_part_files(const fs::path& directory) {
-    return part_files_of(directory, part_end);
+    return joint_parts.in(directory);
 }
 
 int merge_joints(const MergeOptions& options) {

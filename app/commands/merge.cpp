@@ -261,7 +261,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
 }  // namespace
 
 int merge(const MergeOptions& options) {
-    const auto has_pixels = [](const std::string& directory) { return !part_files(directory).empty(); };
+    const auto has_pixels = [](const std::string& directory) { return !same_part_files(directory).empty(); };
     if (!options.joined && std::all_of(options.directories.begin(), options.directories.end(), has_pixels))
         return merge_pixels(options);
     const auto has_stacks = [](const std::string& directory) { return !stack_part_files(directory).empty(); };

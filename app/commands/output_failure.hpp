@@ -35,10 +35,10 @@ void output(const Writer& writer) {
     }
 }
 
-/// Runs a command that reads results, and says on standard error what fails. Returns the command's ExitCode, or that of
-/// the failure.
+/// Runs a command, and says on standard error what fails. Returns the command's ExitCode, or that of the failure, which
+/// is `refused` if what the command reads has failed.
 template <class Command>
-int exit_code_of(Console& console, const Command& command) {
+int exit_code_of(Console& console, const Command& command, ExitCode refused = data_refused) {
     try {
         return command();
     } catch (const RunEnded& end) {
@@ -48,7 +48,7 @@ int exit_code_of(Console& console, const Command& command) {
         return output_failed;
     } catch (const std::exception& error) {
         console.say(error.what());
-        return data_refused;
+        return refused;
     }
 }
 

@@ -24,7 +24,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
-#include "commands/part_files.hpp"
+#include "commands/set_parts.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/csv_rows.hpp"
@@ -47,7 +47,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t pairs_at_once = 64;
 constexpr std::size_t most_named = 10;
-constexpr int part_format = 1;
+constexpr PartFiles same_parts("same", ".csv", "comparison");
 constexpr const char *run_name = "same", *only_a = "only_a", *only_b = "only_b", *failed = "failed";
 
 std::string rows_name() {
@@ -243,52 +243,9 @@ class Journal {
     int file_ = -1;
 };
 
-/// Names of the files of a shard: its rows, and what they are a part of.
-std::string stem_of(const io::ShardId& shard) {
-    return "part-" + std::to_string(shard.number) + "-of-" + std::to_string(shard.count) + ".same";
-}
+/// Names of the files: row j of part K of N is that of pair j N + K - 1.
 std::vector<std::string> names_of(const std::optional<io::ShardId>& shard) {
-    if (!shard) return {rows_name()};
-    return {stem_of(*shard) + ".csv", stem_of(*shard) + ".json"};
-}
-
-/// Facts about the rows of a shard: row j of shard K of N is that of pair j N + K - 1.
-struct Part {
-    io::ShardId id;
-    std::uint64_t pairs = 0;  ///< of all shards
-    std::string pairs_hash;   ///< of the paths of all pairs and their files
-    std::string rows_checksum;
-};
-
-std::string text_of(const Part& part) {
-    return nlohmann::ordered_json{{"format", part_format},
-                                  {"part", {part.id.number, part.id.count}},
-                                  {"pairs", part.pairs},
-                                  {"pairs_hash", part.pairs_hash},
-                                  {"rows", part.rows_checksum}}
-               .dump() +
-           '\n';
-}
-
-Part read_part(const fs::path& path) {
-    const std::vector<unsigned char> bytes = io::read_bytes(path, std::uint64_t{1} << 20);
-    try {
-        const auto value = nlohmann::json::parse(bytes.begin(), bytes.end());
-        if (value.at("format") != part_format)
-            throw IoError(path.string() + ": was written by another version of gpuhist: use the same one for all");
-        Part part;
-        part.id.number = value.at("part").at(0);
-        part.id.count = value.at("part").at(1);
-        part.pairs = value.at("pairs");
-        part.pairs_hash = value.at("pairs_hash");
-        part.rows_checksum = value.at("rows");
-        if (names_of(part.id).back() != path.filename().string())
-            throw IoError(path.string() + ": is part " + std::to_string(part.id.number) + " of " +
-                          std::to_string(part.id.count) + ", but has the name of another one");
-        return part;
-    } catch (const nlohmann::json::exception&) {
-        throw IoError(path.string() + ": is damaged, or not a part of 'gpuhist same'");
-    }
+    return shard ? same_parts.names(*shard) : std::vector{rows_name()};
 }
 
 std::string hash_of(const std::vector<Pair>& pairs) {
@@ -371,7 +328,7 @@ class Comparer {
     int execute() {
         const bool trees = check_inputs();
         output([&] {
-            const std::string run = options_.shard ? stem_of(*options_.shard) : run_name;
+            const std::string run = options_.shard ? same_parts.stem(*options_.shard) : run_name;
             directory_.keep_track(run, {names_.front() + ".partial"});
             directory_.take();
             directory_.read_lists();
@@ -409,9 +366,9 @@ class Comparer {
                 journal_.each(give);
             });
             if (options_.shard) {  // with this file the part is there
-                const Part part{*options_.shard, all, hash, io::checksum_text(rows.value())};
-                const std::string text = text_of(part);
-                directory_.stage(names_.back(), [&](const auto& take) { take(text.data(), text.size()); });
+                SetPart part(*options_.shard, all, hash);
+                part.data_checksum = io::checksum_text(rows.value());
+                directory_.stage(names_.back(), same_parts.facts_text(part, PartFiles::Json::object()));
             }
             directory_.commit();
             journal_.discard();
@@ -534,56 +491,16 @@ std::string record_of(std::istream& text) {
     return record;
 }
 
-/// Rows of a shard, whose checksum is known.
-std::unique_ptr<std::istream> rows_of(const fs::path& directory, const Part& part) {
-    const fs::path path = directory / names_of(part.id).front();
-    auto text = std::make_unique<std::ifstream>(path, std::ios::binary);
-    if (!*text) throw IoError(path.string() + ": is missing: it has the rows of " + names_of(part.id).back());
-    io::Checksum sum;
-    std::array<char, 1 << 16> block{};
-    while (text->read(block.data(), block.size()) || text->gcount() > 0)
-        sum.add(block.data(), static_cast<std::size_t>(text->gcount()));
-    if (io::checksum_text(sum.value()) != part.rows_checksum)
-        throw IoError(path.string() + ": is damaged, or was changed");
-    text->clear();
-    text->seekg(0);
-    return text;
-}
-
-/// All shards of a comparison, in their order, with their directories.
-std::vector<std::pair<fs::path, Part>> parts_in(const std::vector<std::string>& directories) {
-    std::vector<std::pair<fs::path, Part>> parts;
-    for (const std::string& directory : directories)
-        for (const fs::path& path : part_files(directory)) parts.emplace_back(directory, read_part(path));
-    std::sort(parts.begin(), parts.end(),
-              [](const auto& one, const auto& other) { return one.second.id.number < other.second.id.number; });
-    const Part& first = parts.front().second;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto& [directory, part] = parts[i];
-        const std::string name = (directory / names_of(part.id).back()).string();
-        if (part.id.count != first.id.count || part.pairs_hash != first.pairs_hash || part.pairs != first.pairs)
-            throw IoError(name + ": is a part of another comparison than " +
-                          (parts.front().first / names_of(first.id).back()).string());
-        if (i > 0 && part.id.number == parts[i - 1].second.id.number) throw IoError(name + ": is there twice");
-    }
-    for (std::uint64_t number = 1; number <= first.id.count; ++number)
-        if (number > parts.size() || parts[number - 1].second.id.number != number) {
-            io::ShardId missing;
-            missing.number = number;
-            missing.count = first.id.count;
-            throw IoError(directories.front() + ": " + names_of(missing).back() + " is missing");
-        }
-    return parts;
-}
-
 /// Passes the rows of all shards on, in the order of the pairs, and counts them.
-void merge_rows(const std::vector<std::pair<fs::path, Part>>& parts, Tally& tally,
-                const std::function<void(const std::string&)>& take) {
+void merge_rows(const PlacedParts<SetPart>& parts, Tally& tally, const std::function<void(const std::string&)>& take) {
     std::vector<std::unique_ptr<std::istream>> texts;
     std::vector<io::CsvRows> rows;
     for (const auto& [directory, part] : parts) {
-        texts.push_back(rows_of(directory, part));
-        rows.emplace_back(rows_of(directory, part), (directory / names_of(part.id).front()).string());
+        const auto open = [&, from = &directory, of = &part] {
+            return std::make_unique<std::ifstream>(same_parts.open_data(*from, *of));
+        };
+        texts.push_back(open());
+        rows.emplace_back(open(), (directory / names_of(part.id).front()).string());
     }
     const std::unique_ptr<io::Sink> csv = io::make_sink("csv", {io::Table(ColumnFile::same)});
     std::string header = csv->begin();
@@ -593,7 +510,7 @@ void merge_rows(const std::vector<std::pair<fs::path, Part>>& parts, Tally& tall
         if (!text->read(own.data(), static_cast<std::streamsize>(own.size())) || own != header)
             throw IoError("the parts have other columns than same.csv: they were written by another version");
     }
-    for (std::uint64_t pair = 0; pair < parts.front().second.pairs; ++pair) {
+    for (std::uint64_t pair = 0; pair < parts.front().second.members; ++pair) {
         const std::size_t part = pair % parts.size();
         if (!rows[part].next()) rows[part].refuse("a row is missing");
         tally.add(rows[part], std::string(rows[part].text(rows[part].column("path"))));
@@ -605,14 +522,14 @@ void merge_rows(const std::vector<std::pair<fs::path, Part>>& parts, Tally& tall
 
 }  // namespace
 
-std::vector<fs::path> part_files(const fs::path& directory) {
-    return part_files_of(directory, ".same");
+std::vector<fs::path> same_part_files(const fs::path& directory) {
+    return same_parts.in(directory);
 }
 
 int merge_pixels(const MergeOptions& options) {
     Console console(!options.notes);
     return exit_code_of(console, [&]() -> int {
-        const auto parts = parts_in(options.directories);
+        const auto parts = same_parts.read<SetPart>(options.directories, [](const PartFiles::Json&, SetPart&) {});
         OutputDirectory directory(options.output, options.force, console);
         Tally tally;
         output([&] {

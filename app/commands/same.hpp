@@ -28,7 +28,7 @@ struct SameOptions {
 int compare_pixels(const SameOptions& options);
 
 /// Files in a directory that each describe a shard of such a comparison.
-std::vector<std::filesystem::path> part_files(const std::filesystem::path& directory);
+std::vector<std::filesystem::path> same_part_files(const std::filesystem::path& directory);
 
 /// Merges the shards of a comparison into same.csv. Returns an ExitCode as `compare_pixels`, or data_refused.
 int merge_pixels(const MergeOptions& options);

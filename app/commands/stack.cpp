@@ -1,7 +1,5 @@
 #include "commands/stack.hpp"
 
-#include <oneapi/tbb/global_control.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,7 +13,7 @@
 #include "cli/table.hpp"
 #include "commands/merge.hpp"
 #include "commands/output_failure.hpp"
-#include "commands/part_files.hpp"
+#include "commands/set_parts.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/checksum.hpp"
@@ -37,8 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int part_format = 1;
-constexpr const char* part_end = ".stack";
+constexpr PartFiles stack_parts("stack", ".sums", "stack");
 
 std::string pixels_name() {
     return traits_of(ColumnFile::stack_pixels).file_name();
@@ -53,16 +50,6 @@ std::vector<std::string> names_of(const StackWrites& writes) {
     for (const StackStatistic statistic : writes.statistics) names.push_back(name_of(statistic));
     if (writes.pixels) names.push_back(pixels_name());
     return names;
-}
-
-std::string stem_of(const io::ShardId& shard) {
-    return "part-" + std::to_string(shard.number) + "-of-" + std::to_string(shard.count) + part_end;
-}
-std::string sums_name(const io::ShardId& shard) {
-    return stem_of(shard) + ".sums";
-}
-std::string facts_name(const io::ShardId& shard) {
-    return stem_of(shard) + ".json";
 }
 
 /// What all images of a stack have in common, and where its files take their metadata from.
@@ -244,18 +231,14 @@ class StackFiles {
     std::vector<std::uint8_t> constant_;
 };
 
-/// Facts about a shard of a stack. The sums are in a file of their own.
-struct Part {
-    io::ShardId id;
+/// Facts about a part of a stack, whose data are the sums.
+struct Part : SetPart {
+    using SetPart::SetPart;
     StackFacts facts;
-    std::uint64_t images = 0;  ///< of all shards
-    std::string images_hash;   ///< of the names of all images
-    std::map<std::string, std::string> options;
     StackWrites writes;
     double sigmas = 0;
     std::uint64_t most_pixels = 0;
     std::uint64_t sums_bytes = 0;
-    std::string sums_checksum;
 };
 
 /// Options that change results, by name.
@@ -272,77 +255,50 @@ std::map<std::string, std::string> results_options(const StackOptions& options) 
     return all;
 }
 
-std::string text_of(const Part& part) {
+Json facts_of(const Part& part) {
     const StackFacts& facts = part.facts;
     std::vector<std::string> writes;
     for (const StackStatistic statistic : part.writes.statistics) writes.emplace_back(to_string(statistic));
-    const Json value{{"format", part_format},
-                     {"part", {part.id.number, part.id.count}},
-                     {"images", part.images},
-                     {"images_hash", part.images_hash},
-                     {"width", facts.width},
-                     {"height", facts.height},
-                     {"channels", facts.channels},
-                     {"depth", to_string(facts.depth)},
-                     {"samples", static_cast<int>(facts.samples)},
-                     {"names", facts.names},
-                     {"bands", facts.bands},
-                     {"nodata", facts.nodata ? io::shortest(*facts.nodata) : ""},
-                     {"file", facts.file},
-                     {"page", facts.page},
-                     {"options", part.options},
-                     {"writes", writes},
-                     {"pixels", part.writes.pixels},
-                     {"sigmas", io::shortest(part.sigmas)},
-                     {"most_pixels", part.most_pixels},
-                     {"sums_bytes", part.sums_bytes},
-                     {"sums", part.sums_checksum}};
-    return io::seal_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return {{"width", facts.width},
+            {"height", facts.height},
+            {"channels", facts.channels},
+            {"depth", to_string(facts.depth)},
+            {"samples", static_cast<int>(facts.samples)},
+            {"names", facts.names},
+            {"bands", facts.bands},
+            {"nodata", facts.nodata ? io::shortest(*facts.nodata) : ""},
+            {"file", facts.file},
+            {"page", facts.page},
+            {"writes", writes},
+            {"pixels", part.writes.pixels},
+            {"sigmas", io::shortest(part.sigmas)},
+            {"most_pixels", part.most_pixels},
+            {"sums_bytes", part.sums_bytes}};
 }
 
-Part read_part(const fs::path& path) {
-    const std::vector<unsigned char> bytes = io::read_bytes(path, std::uint64_t{1} << 24);
-    try {
-        const Json value = Json::parse(bytes.begin(), bytes.end());
-        if (value.at("format") != part_format)
-            throw IoError(path.string() + ": was written by another version of gpuhist: use the same one for all");
-        io::check_seal({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
-        Part part;
-        part.id.number = value.at("part").at(0);
-        part.id.count = value.at("part").at(1);
-        part.images = value.at("images");
-        part.images_hash = value.at("images_hash");
-        StackFacts& facts = part.facts;
-        facts.width = value.at("width");
-        facts.height = value.at("height");
-        facts.channels = value.at("channels");
-        const std::string depth = value.at("depth"), nodata = value.at("nodata"), sigmas = value.at("sigmas");
-        for (const DepthTraits& traits : all_depths)
-            if (depth == traits.name) facts.depth = traits.depth;
-        facts.samples = static_cast<Samples>(value.at("samples").get<int>());
-        facts.names = value.at("names").get<std::vector<std::string>>();
-        facts.bands = value.at("bands").get<std::vector<std::string>>();
-        if (!nodata.empty()) facts.nodata = std::strtod(nodata.c_str(), nullptr);
-        facts.file = value.at("file");
-        facts.page = value.at("page");
-        part.options = value.at("options").get<std::map<std::string, std::string>>();
-        part.writes.statistics.clear();
-        for (const std::string& name : value.at("writes").get<std::vector<std::string>>())
-            for (int i = 0; i <= static_cast<int>(StackStatistic::median); ++i)
-                if (name == to_string(static_cast<StackStatistic>(i)))
-                    part.writes.statistics.push_back(static_cast<StackStatistic>(i));
-        part.writes.pixels = value.at("pixels");
-        part.sigmas = std::strtod(sigmas.c_str(), nullptr);
-        part.most_pixels = value.at("most_pixels");
-        part.sums_bytes = value.at("sums_bytes");
-        part.sums_checksum = value.at("sums");
-        if (facts_name(part.id) != path.filename().string())
-            throw IoError(path.string() + ": is part " + std::to_string(part.id.number) + " of " +
-                          std::to_string(part.id.count) + ", but has the name of another one");
-        return part;
-    } catch (const nlohmann::json::exception&) {
-        throw IoError(path.string() + ": is damaged, or not a part of 'gpuhist stack'");
-    }
+void read_facts(const Json& value, Part& part) {
+    StackFacts& facts = part.facts;
+    facts.width = value.at("width");
+    facts.height = value.at("height");
+    facts.channels = value.at("channels");
+    const std::string depth = value.at("depth"), nodata = value.at("nodata"), sigmas = value.at("sigmas");
+    for (const DepthTraits& traits : all_depths)
+        if (depth == traits.name) facts.depth = traits.depth;
+    facts.samples = static_cast<Samples>(value.at("samples").get<int>());
+    facts.names = value.at("names").get<std::vector<std::string>>();
+    facts.bands = value.at("bands").get<std::vector<std::string>>();
+    if (!nodata.empty()) facts.nodata = std::strtod(nodata.c_str(), nullptr);
+    facts.file = value.at("file");
+    facts.page = value.at("page");
+    part.writes.statistics.clear();
+    for (const std::string& name : value.at("writes").get<std::vector<std::string>>())
+        for (int i = 0; i <= static_cast<int>(StackStatistic::median); ++i)
+            if (name == to_string(static_cast<StackStatistic>(i)))
+                part.writes.statistics.push_back(static_cast<StackStatistic>(i));
+    part.writes.pixels = value.at("pixels");
+    part.sigmas = std::strtod(sigmas.c_str(), nullptr);
+    part.most_pixels = value.at("most_pixels");
+    part.sums_bytes = value.at("sums_bytes");
 }
 
 /// Stacks the images of a set.
@@ -359,8 +315,7 @@ class Stacker {
 
     int execute() {
         const auto& shard = options_.run.shard;
-        const std::vector<std::string> names =
-            shard ? std::vector{sums_name(*shard), facts_name(*shard)} : names_of(options_.writes);
+        const std::vector<std::string> names = shard ? stack_parts.names(*shard) : names_of(options_.writes);
         output([&] {
             directory_.read_lists();
             directory_.reserve(names);
@@ -438,32 +393,28 @@ class Stacker {
     }
 
     std::string write_part(std::int64_t rows, const std::string& images_hash) {
-        Part part{*options_.run.shard,
-                  facts_,
-                  count_,
-                  images_hash,
-                  results_options(options_),
-                  options_.writes,
-                  options_.sigmas,
-                  options_.most_pixels,
-                  0,
-                  ""};
+        Part part(*options_.run.shard, count_, images_hash, results_options(options_));
+        part.facts = facts_;
+        part.writes = options_.writes;
+        part.sigmas = options_.sigmas;
+        part.most_pixels = options_.most_pixels;
+        const std::vector<std::string> names = stack_parts.names(part.id);
         io::Checksum sums;
         std::unique_ptr<io::NewFile> file;
-        output([&] { file = std::make_unique<io::NewFile>(options_.run.output / sums_name(part.id)); });
+        output([&] { file = std::make_unique<io::NewFile>(options_.run.output / names.front()); });
         for (std::int64_t first = 0; first < facts_.height; first += rows) {
             const PixelStack stack = stack_rows(first, std::min(rows, facts_.height - first));
             sums.add(stack.sums(), stack.sums_bytes());
             part.sums_bytes += stack.sums_bytes();
             output([&] { file->write(stack.sums(), stack.sums_bytes()); });
         }
-        part.sums_checksum = io::checksum_text(sums.value());
+        part.data_checksum = io::checksum_text(sums.value());
         output([&] {
-            directory_.stage(sums_name(part.id), std::move(*file));
-            directory_.stage(facts_name(part.id), text_of(part));  // with this file the part is there
+            directory_.stage(names.front(), std::move(*file));
+            directory_.stage(names.back(), stack_parts.facts_text(part, facts_of(part)));  // now the part is there
             directory_.commit();
         });
-        return written_text(options_.run.output, {sums_name(part.id), facts_name(part.id)});
+        return written_text(options_.run.output, names);
     }
 
     const StackOptions& options_;
@@ -475,57 +426,15 @@ class Stacker {
     std::uint64_t count_ = 0;
 };
 
-/// All shards of a stack, in their order, with their directories.
-std::vector<std::pair<fs::path, Part>> parts_in(const std::vector<std::string>& directories) {
-    std::vector<std::pair<fs::path, Part>> parts;
-    for (const std::string& directory : directories)
-        for (const fs::path& path : stack_part_files(directory)) parts.emplace_back(directory, read_part(path));
-    std::sort(parts.begin(), parts.end(),
-              [](const auto& one, const auto& other) { return one.second.id.number < other.second.id.number; });
-    const Part& first = parts.front().second;
-    const auto named = [](const auto& one) { return (one.first / facts_name(one.second.id)).string(); };
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Part& part = parts[i].second;
-        if (part.id.count != first.id.count || part.images_hash != first.images_hash || part.images != first.images ||
-            part.facts.words() != first.facts.words())
-            throw IoError(named(parts[i]) + ": is a part of another stack than " + named(parts.front()));
-        for (const auto& [option, value] : part.options) {
-            const auto other = first.options.find(option);
-            if (other == first.options.end() || other->second != value)
-                throw IoError(named(parts[i]) + ": was made with another " + option + " than " + named(parts.front()));
-        }
-        if (i > 0 && part.id.number == parts[i - 1].second.id.number)
-            throw IoError(named(parts[i]) + ": is there twice");
-        if (part.sums_bytes !=
-            first.facts.samples_of(first.facts.height) * PixelStack::bytes_per_sample(first.facts.depth))
-            throw IoError(named(parts[i]) + ": has sums of another version of gpuhist: use the same one for all");
-    }
-    for (std::uint64_t number = 1; number <= first.id.count; ++number)
-        if (number > parts.size() || parts[number - 1].second.id.number != number) {
-            io::ShardId missing;
-            missing.number = number;
-            missing.count = first.id.count;
-            throw IoError(directories.front() + ": " + facts_name(missing) + " is missing");
-        }
+PlacedParts<Part> parts_in(const std::vector<std::string>& directories) {
+    auto parts = stack_parts.read<Part>(directories, read_facts);
+    const StackFacts& first = parts.front().second.facts;
+    for (const auto& [directory, part] : parts)
+        if (part.facts.words() != first.words() ||
+            part.sums_bytes != first.samples_of(first.height) * PixelStack::bytes_per_sample(first.depth))
+            throw IoError((directory / stack_parts.facts_name(part.id)).string() +
+                          ": has other sums than the first part: use the same version of gpuhist for all");
     return parts;
-}
-
-/// Opens the sums of a shard, whose checksum must be right.
-std::ifstream open_sums(const fs::path& path, const Part& part) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw IoError(path.string() + ": is missing: it has the sums of " + facts_name(part.id));
-    io::Checksum sum;
-    std::uint64_t bytes = 0;
-    std::vector<char> block(std::size_t{1} << 20);
-    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-        sum.add(block.data(), static_cast<std::size_t>(file.gcount()));
-        bytes += static_cast<std::uint64_t>(file.gcount());
-    }
-    if (bytes != part.sums_bytes || io::checksum_text(sum.value()) != part.sums_checksum)
-        throw IoError(path.string() + ": is damaged, or was changed");
-    file.clear();
-    file.seekg(0);
-    return file;
 }
 
 int merge_into(const MergeOptions& given, Console& console) {
@@ -538,7 +447,7 @@ int merge_into(const MergeOptions& given, Console& console) {
     options.sigmas = first.sigmas;
     options.most_pixels = first.most_pixels;
     std::vector<std::ifstream> files;
-    for (const auto& [directory, part] : parts) files.push_back(open_sums(directory / sums_name(part.id), part));
+    for (const auto& [directory, part] : parts) files.push_back(stack_parts.open_data(directory, part));
     OutputDirectory directory(given.output, given.force, console);
     output([&] {
         directory.read_lists();
@@ -556,13 +465,13 @@ int merge_into(const MergeOptions& given, Console& console) {
         sums.resize(stack.sums_bytes());
         for (std::size_t i = 0; i < files.size(); ++i) {
             if (!files[i].read(sums.data(), static_cast<std::streamsize>(sums.size())))
-                throw IoError((parts[i].first / sums_name(parts[i].second.id)).string() + ": ends early");
+                throw IoError((parts[i].first / stack_parts.data_name(parts[i].second.id)).string() + ": ends early");
             stack.add_sums(sums.data());
         }
         written.add(stack, count);
     }
     const std::string text = written.finish();
-    if (given.notes) console.print("stacked  " + counted(first.images, "image") + ": " + facts.words() + '\n' + text);
+    if (given.notes) console.print("stacked  " + counted(first.members, "image") + ": " + facts.words() + '\n' + text);
     return console.failed() ? static_cast<int>(output_failed) : all_done;
 }
 
@@ -574,23 +483,12 @@ bool StackWrites::has(StackStatistic statistic) const {
 
 int stack(const StackOptions& options) {
     Console console(!options.notes);
-    std::optional<tbb::global_control> control;
-    if (options.run.engine_options.threads > 0)
-        control.emplace(tbb::global_control::max_allowed_parallelism,
-                        static_cast<std::size_t>(options.run.engine_options.threads));
-    try {
-        return Stacker(options, console).execute();
-    } catch (const OutputFailure& error) {
-        console.say(error.what());
-        return output_failed;
-    } catch (const std::exception& error) {
-        console.say(error.what());
-        return inputs_failed;
-    }
+    return exit_code_of(
+        console, [&] { return Stacker(options, console).execute(); }, inputs_failed);
 }
 
 std::vector<fs::path> stack_part_files(const fs::path& directory) {
-    return part_files_of(directory, part_end);
+    return stack_parts.in(directory);
 }
 
 int merge_stacks(const MergeOptions& options) {

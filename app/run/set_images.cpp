@@ -28,7 +28,10 @@ SetImages::SetImages(const Options& options, std::uint64_t bytes, std::function<
       owned_(std::move(owned)),
       threads_(options.engine_options.threads > 0 ? options.engine_options.threads : available_threads()),
       masks_(options.masks, "mask"),
-      console_(console) {}
+      console_(console) {
+    if (options.engine_options.threads > 0)
+        limit_.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
+}
 
 std::uint64_t SetImages::bytes_of_each() const {
     return bytes_ / static_cast<std::uint64_t>(std::clamp(4 * threads_, 8, 64));

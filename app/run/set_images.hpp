@@ -1,6 +1,8 @@
 /// Images of a set, for commands that look at the pixels themselves instead of measuring each image by an engine.
 #pragma once
 
+#include <oneapi/tbb/global_control.h>
+
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -40,7 +42,8 @@ struct SetImage {
 class SetImages {
   public:
     /// Images in flight take up to `bytes` of memory, or one that does not come in strips as much as it needs. `owned`
-    /// knows files that gpuhist wrote, which are no inputs. Throws IoError where a list of paths cannot be opened.
+    /// knows files that gpuhist wrote, which are no inputs. While this object lives, the thread library uses no more
+    /// threads than the options say. Throws IoError where a list of paths cannot be opened.
     SetImages(const Options& options, std::uint64_t bytes, std::function<bool(const std::string& file)> owned,
               Console& console);
 
@@ -82,6 +85,7 @@ class SetImages {
     const std::uint64_t bytes_;
     const std::function<bool(const std::string& file)> owned_;
     const int threads_;
+    std::optional<tbb::global_control> limit_;
     const Companions masks_;
     Console& console_;
 };

@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <tuple>
 
+#include "gpuhist/io/checksum.hpp"
 #include "support/directory.hpp"
 
 namespace {
@@ -208,15 +209,21 @@ TEST_F(SameCommand, ShardsThatMakeNoWholeAreRefused) {
     fs::remove(at("parts/part-2-of-3.same.csv"));
     refused("part-2-of-3.same.csv: is missing");
     write_text(at("parts/part-2-of-3.same.csv"), rows);
-    for (const auto& [from, to, why] : {std::tuple("\"format\":1", "\"format\":2", "was written by another version"),
+    const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
+        EXPECT_NE(text.find(from), text.npos) << from;
+        return text.replace(text.find(from), from.size(), to);
+    };
+    const std::string unsealed = facts.substr(0, facts.rfind(",\"checksum\"")) + '}';
+    for (const auto& [from, to, why] : {std::tuple("\"format\":2", "\"format\":3", "was written by another version"),
                                         {"\"part\":[2", "\"part\":[1", "has the name of another one"},
-                                        {"\"pairs\":9", "\"pairs\":8", "is a part of another comparison"},
-                                        {"{", "", "is damaged, or not a part of 'gpuhist same'"}}) {
-        std::string other = facts;
-        ASSERT_NE(other.find(from), other.npos);
-        write_text(at("parts/part-2-of-3.same.json"), other.replace(other.find(from), std::string(from).size(), to));
+                                        {"\"members\":9", "\"members\":8", "is a part of another comparison"}}) {
+        write_text(at("parts/part-2-of-3.same.json"), gpuhist::io::seal_json(replaced(unsealed, from, to)));
         refused(why);
     }
+    write_text(at("parts/part-2-of-3.same.json"), replaced(facts, "\"members\":9", "\"members\":8"));
+    refused("it is damaged: its checksum is missing or differs");
+    write_text(at("parts/part-2-of-3.same.json"), replaced(facts, "{", ""));
+    refused("is damaged, or not a part of 'gpuhist same'");
     fs::remove(at("parts/part-2-of-3.same.json"));
     refused("part-2-of-3.same.json is missing");
     // A part of other images.
