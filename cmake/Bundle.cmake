@@ -1,5 +1,5 @@
 # gpuhist_bundle(TARGET COMPONENT TEXTS [LIBRARIES]): installs the shared libraries that a program or module loads and that not every Linux has
-# into the folder LIBRARIES, where the program finds them, and the licenses of these and of the slim OpenCV into the folder TEXTS. Without LIBRARIES
+# into the folder LIBRARIES, where the program finds them, and the licenses of these and of the slim libraries into the folder TEXTS. Without LIBRARIES
 # the texts alone: in wheels auditwheel puts the libraries. Licenses are those that Debian's packages hold.
 function(gpuhist_bundle target component texts)
   set(libraries ${ARGN})
@@ -10,15 +10,13 @@ function(gpuhist_bundle target component texts)
   endif()
   get_target_property(type ${target} TYPE)
   string(REGEX REPLACE "_LIBRARY$" "" type "${type}")
-  set(opencv "")
-  if(GPUHIST_OPENCV)
-    set(opencv "${GPUHIST_OPENCV}/share/licenses")
-  endif()
+  set(slim ${GPUHIST_OPENCV} ${GPUHIST_ARCHIVE})
+  list(TRANSFORM slim APPEND "/share/licenses")
   install(CODE "
     set(kind ${type}S)
     set(file \"$<TARGET_FILE:${target}>\")
     set(texts \"${texts}\")
     set(libraries \"${libraries}\")
-    set(opencv \"${opencv}\")" COMPONENT ${component})
+    set(slim \"${slim}\")" COMPONENT ${component})
   install(SCRIPT "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/install_bundle.cmake" COMPONENT ${component})
 endfunction()

@@ -1,4 +1,4 @@
-# Runs at installation, after Bundle.cmake has set: kind, file, texts, libraries, opencv.
+# Runs at installation, after Bundle.cmake has set: kind, file, texts, libraries, slim.
 set(root "${CMAKE_INSTALL_PREFIX}")
 foreach(folder texts libraries)
   if(${folder} AND NOT IS_ABSOLUTE "${${folder}}")
@@ -23,6 +23,6 @@ foreach(library ${loaded})
     message(WARNING "no license is found of ${library}")
   endif()
 endforeach()
-if(opencv)
-  file(INSTALL "${opencv}/" DESTINATION "${texts}")
-endif()
+foreach(folder ${slim})
+  file(INSTALL "${folder}/" DESTINATION "${texts}")
+endforeach()
