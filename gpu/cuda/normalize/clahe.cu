@@ -8,9 +8,9 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int values = 256, clahe_threads = 256, clahe_warps = clahe_threads / warp_lanes;
+constexpr int values = 256, clahe_threads = 256;
 /// Blocks that count a tile together, or write what lies between the same tiles.
-constexpr int slabs = 32;
+constexpr int count_slabs = 8, copy_slabs = 16;
 /// Samples, or pixels, that a thread loads at once.
 constexpr int together = 4;
 /// Rows whose words a thread loads before it uses the first.
@@ -19,9 +19,13 @@ constexpr int rows_at_once = 4;
 /// Tiles along one side, as in cpu/clahe.cpp.
 struct Side {
     std::int64_t side, tiles, length;
+    float inverse;  ///< of the length
 
     __device__ Side(std::int64_t of, int count, bool extended)
-        : side(of), tiles(count), length((extended ? of + count - of % count : of) / count) {}
+        : side(of),
+          tiles(count),
+          length((extended ? of + count - of % count : of) / count),
+          inverse(1.0f / static_cast<float>(length)) {}
     /// cv::BORDER_REFLECT_101.
     __device__ std::int64_t reflected(std::int64_t at) const {
         if (side == 1) return 0;
@@ -31,7 +35,7 @@ struct Side {
     /// Place among the centers of the tiles.
     __device__ float place(std::int64_t at) const {
         const float value = side <= 0x7FFFFFFF ? static_cast<float>(static_cast<int>(at)) : static_cast<float>(at);
-        return value * (1.0f / static_cast<float>(length)) - 0.5f;
+        return value * inverse - 0.5f;
     }
     /// First pixel behind the center of tile `before`; of -1, the first of all; of the last tile, the first behind it.
     __device__ std::int64_t first_behind(std::int64_t before) const {
@@ -65,65 +69,94 @@ __device__ inline bool in_words(const void* address, std::int64_t row_bytes) {
            0;
 }
 
+/// Shares the words of a row out: calls use(word, group, groups) for each of them, once for each of several groups of
+/// threads, which share the rows.
+template <typename Use>
+__device__ inline void for_each_word(std::int64_t words, Use use) {
+    if (words <= 0) return;
+    const std::int64_t passes = (words + clahe_threads - 1) / clahe_threads;
+    const auto at_once = static_cast<int>((words + passes - 1) / passes), groups = clahe_threads / at_once;
+    const int group = static_cast<int>(threadIdx.x) / at_once;
+    if (group >= groups) return;
+    for (std::int64_t word = static_cast<int>(threadIdx.x) % at_once; word < words; word += at_once)
+        use(word, group, groups);
+}
+
 /// Kernel that counts the tiles of a channel, or of luma if `channel` is negative. Each lane has counters of its own.
 /// Launch: any grid, best a block per slab of a tile.
 template <int C>
-__global__ void __launch_bounds__(clahe_threads) count_kernel(const __grid_constant__ ClaheCopy p, int channel) {
+__global__ void __launch_bounds__(clahe_threads, 4) count_kernel(const __grid_constant__ ClaheCopy p, int channel) {
     __shared__ std::uint32_t counts[values * warp_lanes];
+    constexpr int row_bits = 7;  // of the bytes of a value's counters
+    static_assert(1 << row_bits == warp_lanes * sizeof(std::uint32_t));
     const Sides sides(p);
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
-    const auto count = [&](std::uint32_t code) { atomicAdd(counts + code * warp_lanes + lane, 1u); };
-    const auto luma = [&](std::uint32_t first, std::uint32_t green, std::uint32_t last) {
-        return core::luma(p.rgb ? first : last, green, p.rgb ? last : first);
+    const std::uint32_t mine = threadIdx.x % warp_lanes * static_cast<std::uint32_t>(sizeof(std::uint32_t));
+    // The code stands above `row_bits` in `place`; other bits are anything.
+    const auto count_at = [&](std::uint32_t place) {
+        atomicAdd(
+            reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(counts) + ((place & 0xFFu << row_bits) | mine)),
+            1u);
     };
-    const auto count_pixel = [&](const std::uint8_t* pixel) {
-        count(C == 1 ? pixel[0] : channel >= 0 ? pixel[channel] : luma(pixel[0], pixel[1], pixel[2]));
+    const auto count_color = [&](std::uint32_t first, std::uint32_t green, std::uint32_t last) {
+        const std::uint32_t code = channel == 0   ? first
+                                   : channel == 1 ? green
+                                   : channel == 2 ? last
+                                                  : core::luma(p.rgb ? first : last, green, p.rgb ? last : first);
+        count_at(code << row_bits);
     };
-    for (int item = static_cast<int>(blockIdx.x); item < p.tiles_x * p.tiles_y * slabs;
+    const bool words = in_words(p.image.data, p.image.row_bytes);
+    for (int item = static_cast<int>(blockIdx.x); item < p.tiles_x * p.tiles_y * count_slabs;
          item += static_cast<int>(gridDim.x)) {
-        const int tile = item / slabs, slab = item % slabs;
+        const int tile = item / count_slabs, slab = item % count_slabs;
         for (int i = static_cast<int>(threadIdx.x); i < values * warp_lanes; i += clahe_threads) counts[i] = 0;
         __syncthreads();  // clear counters
         const std::int64_t height = sides.down.length, width = sides.across.length, top = tile / p.tiles_x * height,
                            left = tile % p.tiles_x * width, right = left + width, start = left - left % together,
-                           end = height * (slab + 1) / slabs;
-        const std::int64_t begin = height * slab / slabs + warp;
-        const auto row_at = [&](std::int64_t y) { return row_of(p.image, sides.down.reflected(top + y)); };
-        if (right > sides.across.side) {
-            for (std::int64_t y = begin; y < end; y += clahe_warps)
-                for (std::int64_t x = left + lane; x < right; x += warp_lanes)
-                    count_pixel(row_at(y) + sides.across.reflected(x) * C);
-        } else {
-            const bool words = in_words(p.image.data, p.image.row_bytes) && (C == 1 || channel < 0);
-            for (std::int64_t x = start + lane * together; x < right; x += warp_lanes * together) {
-                if (!words || x < left || x + together > right) {
-                    for (std::int64_t y = begin; y < end; y += clahe_warps)
-                        for (std::int64_t one = max(x, left); one < min(x + together, right); ++one)
-                            count_pixel(row_at(y) + one * C);
-                    continue;
-                }
-                for (std::int64_t y = begin; y < end; y += rows_at_once * clahe_warps) {
-                    std::uint32_t loaded[rows_at_once][C];
+                           begin = top + height * slab / count_slabs, end = top + height * (slab + 1) / count_slabs;
+        const bool below = end > sides.down.side;  // the image
+        for_each_word((right - start + together - 1) / together, [&](std::int64_t word, int group, int groups) {
+            const std::int64_t x = start + word * together;
+            if (!words || below || x + together > sides.across.side) {
+                for (std::int64_t y = begin + group; y < end; y += groups)
+                    for (std::int64_t one = max(x, left); one < min(x + together, right); ++one) {
+                        const std::uint8_t* const pixel =
+                            row_of(p.image, sides.down.reflected(y)) + sides.across.reflected(one) * C;
+                        if (C == 1)
+                            count_at(pixel[0] << row_bits);
+                        else
+                            count_color(pixel[0], pixel[C > 1 ? 1 : 0], pixel[C > 1 ? 2 : 0]);
+                    }
+                return;
+            }
+            bool inside[together];
 #pragma unroll
-                    for (int r = 0; r < rows_at_once; ++r)
+            for (int k = 0; k < together; ++k) inside[k] = x + k >= left && x + k < right;
+            const std::int64_t step = groups * p.image.row_bytes;
+            const std::uint8_t* at = row_of(p.image, begin + group) + x * C;
+            for (std::int64_t y = begin + group; y < end; y += rows_at_once * groups, at += rows_at_once * step) {
+                std::uint32_t loaded[rows_at_once][C];
 #pragma unroll
-                        for (int w = 0; w < C; ++w)
-                            if (y + r * clahe_warps < end)
-                                loaded[r][w] =
-                                    reinterpret_cast<const std::uint32_t*>(row_at(y + r * clahe_warps) + x * C)[w];
+                for (int r = 0; r < rows_at_once; ++r)
 #pragma unroll
-                    for (int r = 0; r < rows_at_once; ++r) {
-                        if (y + r * clahe_warps >= end) break;
-                        const auto byte = [&](int i) { return loaded[r][i / 4] >> 8 * (i % 4) & 0xFFu; };
+                    for (int w = 0; w < C; ++w)
+                        if (y + r * groups < end)
+                            loaded[r][w] = reinterpret_cast<const std::uint32_t*>(at + r * step)[w];
 #pragma unroll
-                        for (int k = 0; k < together; ++k)
-                            count(C == 1 ? byte(k)
-                                         : luma(byte(k * C), byte(k * C + (C > 1 ? 1 : 0)),
-                                                byte(k * C + (C > 1 ? 2 : 0))));
+                for (int r = 0; r < rows_at_once; ++r) {
+                    if (y + r * groups >= end) break;
+                    const auto byte = [&](int i) { return loaded[r][i / 4] >> 8 * (i % 4) & 0xFFu; };
+#pragma unroll
+                    for (int k = 0; k < together; ++k) {
+                        if (!inside[k]) continue;
+                        if (C == 1)
+                            count_at(8 * k < row_bits ? loaded[r][0] << (row_bits - 8 * k)
+                                                      : loaded[r][0] >> (8 * k - row_bits));
+                        else
+                            count_color(byte(k * C), byte(k * C + (C > 1 ? 1 : 0)), byte(k * C + (C > 1 ? 2 : 0)));
                     }
                 }
             }
-        }
+        });
         __syncthreads();  // all are counted
         std::uint32_t all = 0;
         for (int k = 0; k < warp_lanes; ++k) all += counts[threadIdx.x * warp_lanes + (k + threadIdx.x) % warp_lanes];
@@ -165,18 +198,37 @@ __global__ void __launch_bounds__(values) table_kernel(const __grid_constant__ C
         static_cast<std::uint8_t>(p.levels.first + min(static_cast<std::uint32_t>(value), p.levels.width()));
 }
 
+/// Products of a word's bytes and weights, each rounded once. A byte under the exponent of 2^23 is 2^23 more than
+/// itself, and an FMA takes 2^23 times the weight away again before it rounds.
+struct Weight {
+    static constexpr float unit = 8388608.0f;
+    float weight, units;
+
+    Weight() = default;
+    __device__ explicit Weight(float of) : weight(of), units(-unit * of) {}
+    __device__ float times_byte(std::uint32_t word, int i) const {
+        return __fmaf_rn(__uint_as_float(__byte_perm(word, 0x4B000000u, 0x7540u + static_cast<std::uint32_t>(i))),
+                         weight, units);
+    }
+    /// `value`, a mean of bytes, to the nearest integer, in the lowest byte.
+    __device__ static std::uint32_t rounded(float value) { return __float_as_uint(value + unit); }
+};
+
 /// Kernel of the copy of the channels from `from` to `to`. Pixels between the centers of the same four tiles have the
 /// same tables, whose values for a sample are one word in shared memory. Launch: any grid, best several slabs of such
 /// pixels per block. Bytes: each pixel is read once, and written once.
 template <int C>
-__global__ void __launch_bounds__(clahe_threads) copy_kernel(const __grid_constant__ ClaheCopy p, int from, int to) {
+__global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_constant__ ClaheCopy p, int from, int to) {
     __shared__ std::uint32_t tables[values];
     __shared__ std::int64_t ends[4];
     const Sides sides(p);
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
-    for (int item = static_cast<int>(blockIdx.x); item < (p.tiles_x + 1) * (p.tiles_y + 1) * slabs;
+    const bool words = in_words(p.image.data, p.image.row_bytes) && in_words(p.output.data, p.output.row_bytes);
+    const auto selected = [&](int channel) {
+        return C == 1 || (channel >= from && channel < to) || (C == 4 && channel == 3 && to == 3);
+    };
+    for (int item = static_cast<int>(blockIdx.x); item < (p.tiles_x + 1) * (p.tiles_y + 1) * copy_slabs;
          item += static_cast<int>(gridDim.x)) {
-        const int part = item / slabs, slab = item % slabs;
+        const int part = item / copy_slabs, slab = item % copy_slabs;
         const int before_x = part % (p.tiles_x + 1) - 1, before_y = part / (p.tiles_x + 1) - 1;
         {
             const auto value = [&](int row, int column) -> std::uint32_t {
@@ -191,64 +243,65 @@ __global__ void __launch_bounds__(clahe_threads) copy_kernel(const __grid_consta
                 ends[threadIdx.x] = sides.down.first_behind(before_y + static_cast<int>(threadIdx.x) - 2);
         }
         __syncthreads();  // tables and ends, for all
-        const std::int64_t first = ends[0] * C, end = ends[1] * C, rows = ends[3] - ends[2],
-                           last_row = ends[2] + rows * (slab + 1) / slabs;
-        const auto selected = [&](int channel) {
-            return C == 1 || (channel >= from && channel < to) || (C == 4 && channel == 3 && to == 3);
-        };
-        for (std::int64_t s = first - first % together + lane * together; s < end; s += warp_lanes * together) {
-            float left[together], right[together];
-            bool mine[together], all = true;
+        const std::int64_t first = ends[0] * C, end = ends[1] * C, start = first - first % together,
+                           rows = ends[3] - ends[2], first_row = ends[2] + rows * slab / copy_slabs,
+                           last_row = ends[2] + rows * (slab + 1) / copy_slabs;
+        const std::int64_t across = first < end ? (end - start + together - 1) / together : 0;
+        for_each_word(across, [&](std::int64_t word, int group, int groups) {
+            const std::int64_t s = start + word * together;
+            Weight left[together], right[together];
+            bool mine[together], all = words;
 #pragma unroll
             for (int k = 0; k < together; ++k) {
                 const std::int64_t at = s + k, x = C == 1 ? at : at / C;
                 mine[k] = at >= first && at < end && selected(static_cast<int>(at - x * C));
                 all = all && mine[k];
-                right[k] = sides.across.place(x) - static_cast<float>(before_x);
-                left[k] = 1.0f - right[k];
+                const float weight = sides.across.place(x) - static_cast<float>(before_x);
+                right[k] = Weight(weight);
+                left[k] = Weight(1.0f - weight);
             }
-            const auto in_row = [&](std::int64_t y) { return row_of(p.image, y) + s; };
-            const auto out_row = [&](std::int64_t y) {
-                return static_cast<std::uint8_t*>(p.output.data) + y * p.output.row_bytes + s;
-            };
             const auto mapped = [&](std::uint32_t code, int k, float upper, float lower) {
                 if (C == 4 && k == 3) return code;  // alpha
-                const std::uint32_t word = tables[code];
-                const auto byte = [word](int i) { return static_cast<float>(word >> 8 * i & 0xFFu); };
-                const float value =
-                    (byte(0) * left[k] + byte(1) * right[k]) * upper + (byte(2) * left[k] + byte(3) * right[k]) * lower;
-                return __float2uint_rn(value);  // a mean of bytes
+                const std::uint32_t four = tables[code];
+                return Weight::rounded((left[k].times_byte(four, 0) + right[k].times_byte(four, 1)) * upper +
+                                       (left[k].times_byte(four, 2) + right[k].times_byte(four, 3)) * lower);
             };
-            const auto below = [&](std::int64_t y) { return sides.down.place(y) - static_cast<float>(before_y); };
-            const std::int64_t first_row = ends[2] + rows * slab / slabs + warp;
-            if (!all || !in_words(p.image.data, p.image.row_bytes) || !in_words(p.output.data, p.output.row_bytes)) {
-                for (std::int64_t y = first_row; y < last_row; y += clahe_warps) {
-                    const float lower = below(y);
+            const std::int64_t in_step = groups * p.image.row_bytes, out_step = groups * p.output.row_bytes;
+            const std::uint8_t* in = row_of(p.image, first_row + group) + s;
+            std::uint8_t* out =
+                static_cast<std::uint8_t*>(p.output.data) + (first_row + group) * p.output.row_bytes + s;
+            const bool loads_words = words && s + together <= sides.across.side * C;
+            for (std::int64_t y = first_row + group; y < last_row; y += rows_at_once * groups) {
+                std::uint32_t codes[rows_at_once] = {};
 #pragma unroll
-                    for (int k = 0; k < together; ++k)
-                        if (mine[k])
-                            out_row(y)[k] = static_cast<std::uint8_t>(mapped(in_row(y)[k], k, 1.0f - lower, lower));
+                for (int r = 0; r < rows_at_once; ++r, in += in_step) {
+                    if (y + r * groups >= last_row) continue;
+                    if (loads_words)
+                        codes[r] = *reinterpret_cast<const std::uint32_t*>(in);
+                    else
+#pragma unroll
+                        for (int k = 0; k < together; ++k)
+                            if (mine[k]) codes[r] |= static_cast<std::uint32_t>(in[k]) << 8 * k;
                 }
-                continue;
-            }
-            for (std::int64_t y = first_row; y < last_row; y += rows_at_once * clahe_warps) {
-                std::uint32_t codes[rows_at_once];
 #pragma unroll
-                for (int r = 0; r < rows_at_once; ++r)
-                    if (y + r * clahe_warps < last_row)
-                        codes[r] = *reinterpret_cast<const std::uint32_t*>(in_row(y + r * clahe_warps));
+                for (int r = 0; r < rows_at_once; ++r, out += out_step) {
+                    if (y + r * groups >= last_row) break;
+                    const float lower = sides.down.place(y + r * groups) - static_cast<float>(before_y),
+                                upper = 1.0f - lower;
+                    std::uint32_t made[together];
 #pragma unroll
-                for (int r = 0; r < rows_at_once; ++r) {
-                    if (y + r * clahe_warps >= last_row) break;
-                    const float lower = below(y + r * clahe_warps), upper = 1.0f - lower;
-                    std::uint32_t made = 0;
+                    for (int k = 0; k < together; ++k) made[k] = mapped(codes[r] >> 8 * k & 0xFFu, k, upper, lower);
+                    if (all) {
+                        *reinterpret_cast<std::uint32_t*>(out) = __byte_perm(
+                            __byte_perm(made[0], made[1], 0x0040), __byte_perm(made[2], made[3], 0x0040), 0x5410);
+                    } else {
 #pragma unroll
-                    for (int k = 0; k < together; ++k)
-                        made |= mapped(codes[r] >> 8 * k & 0xFFu, k, upper, lower) << 8 * k;
-                    *reinterpret_cast<std::uint32_t*>(out_row(y + r * clahe_warps)) = made;
+                        for (int k = 0; k < together; ++k)
+                            if (mine[k]) out[k] = static_cast<std::uint8_t>(made[k]);
+                    }
                 }
             }
-        }
+        });
         __syncthreads();  // tables may be replaced
     }
 }
@@ -259,9 +312,9 @@ void launch_copy(const ClaheCopy& copy, const Launch& launch) {
     const std::int64_t parts = (copy.tiles_x + 1) * (copy.tiles_y + 1);
     const auto by_tables_of = [&](int channel, int from, int to) {
         launch_kernel(launch, count_kernel<C>, false,
-                      LaunchConfiguration{std::int64_t{tiles} * slabs, clahe_threads, 0, 4}, copy, channel);
+                      LaunchConfiguration{std::int64_t{tiles} * count_slabs, clahe_threads, 0, 4}, copy, channel);
         launch_kernel(launch, table_kernel, false, LaunchConfiguration{tiles, values, 0, 8}, copy);
-        launch_kernel(launch, copy_kernel<C>, false, LaunchConfiguration{parts * slabs, clahe_threads, 0, 8}, copy,
+        launch_kernel(launch, copy_kernel<C>, false, LaunchConfiguration{parts * copy_slabs, clahe_threads, 0, 8}, copy,
                       from, to);
     };
     if (C == 1) return by_tables_of(0, 0, 1);
