@@ -1,6 +1,6 @@
 #include "decode/apng.hpp"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <cstring>
@@ -54,7 +54,7 @@ struct Animation {
 
 bool checksum_fails(const Bytes& file, const Chunk& chunk) {
     const std::string_view text = file.text(chunk.position + 4, 4 + chunk.length);
-    return crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size()) !=
+    return libdeflate_crc32(0, text.data(), text.size()) !=
            file.number(chunk.position + 8 + chunk.length, 4, Endian::big);
 }
 
@@ -170,7 +170,7 @@ void append_chunk(std::vector<unsigned char>& bytes, std::string_view type, std:
     const std::size_t start = bytes.size();
     append(bytes, type);
     append(bytes, data);
-    append_number(bytes, crc32_z(0, bytes.data() + start, bytes.size() - start));
+    append_number(bytes, libdeflate_crc32(0, bytes.data() + start, bytes.size() - start));
 }
 
 class ApngDecoder final : public FrameDecoder {

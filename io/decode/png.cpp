@@ -1,7 +1,6 @@
 // PNG, by libpng, which gets the chunks that make the pixels and no others.
 #include <libdeflate.h>
 #include <png.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -59,11 +58,11 @@ std::optional<Chunk> chunk_at(const Bytes& file, std::uint64_t position) {
 /// its name.
 bool checksum_fails(const Bytes& file, const Chunk& chunk) {
     const auto checksum = [&](std::string_view type) {
-        uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(type.data()), type.size());
+        std::uint32_t sum = libdeflate_crc32(0, type.data(), type.size());
         for (std::uint64_t at = chunk.data(), count; at < chunk.end() - 4; at += count) {
             count = std::min<std::uint64_t>(chunk.end() - 4 - at, piece_bytes);
             file.let_go();
-            sum = crc32_z(sum, file.part(at, count).at(0), count);
+            sum = libdeflate_crc32(sum, file.part(at, count).at(0), count);
         }
         return sum;
     };

@@ -110,6 +110,7 @@ def spark():
         from pyspark.sql import SparkSession
     except ImportError:
         return PlayedSpark()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     return SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 
 
