@@ -288,6 +288,44 @@ void sequence(const Call& call) {
            call.answer);
 }
 
+// The count of `add_unsigned` without an atomic
+
+/// A warp's lanes with a bright pixel add 1 to the warp's word: all read it, all wait, all write. Launch: one thread
+/// per pixel, blocks of whole warps.
+__global__ void __launch_bounds__(atomic_tile)
+    lost_kernel(const std::uint8_t* pixels, std::int64_t count, volatile unsigned* words, Word* answer) {
+    const std::int64_t i = grid_rank();
+    volatile unsigned* const word = words + i / warp_lanes;
+    if (lane_of_thread() == 0) *word = 0;
+    __syncwarp();
+    const bool is_bright = i < count && pixels[i] >= bright;
+    const unsigned found = *word;
+    __syncwarp();
+    if (is_bright) *word = found + 1;
+    __syncwarp();
+    const int all = __popc(__ballot_sync(whole_warp, is_bright));
+    if (lane_of_thread() != 0) return;
+    atomicAdd(answer, Word{*word});
+    atomicAdd(answer + 1, static_cast<Word>(all));
+}
+
+void lost(const Call& call) {
+    clear(call, call.answer, 2 * sizeof(Word));
+    launch(call, lost_kernel, tiles_of(call.image), atomic_tile, pixels_of(call), call.image.samples(),
+           static_cast<volatile unsigned*>(call.scratch), call.answer);
+}
+
+std::size_t lost_bytes(const Image& image) {
+    return static_cast<std::size_t>(tiles_of(image)) * (atomic_tile / warp_lanes) * sizeof(unsigned);
+}
+
+/// Launch: any grid.
+__global__ void lose_updates(volatile unsigned* word) {
+    *word = *word + 1;
+}
+
+// testAtom
+
 /// All threads do them to the same two words, a barrier after each: then the order within an operation does not matter,
 /// but for compare-and-swap, where they take turns. Launch: one block of 256.
 __global__ void sequence_of_block(AtomicSequence* left) {
@@ -322,7 +360,42 @@ __global__ void sequence_of_block(AtomicSequence* left) {
     note(&left->after_xor, second);
 }
 
+/// The operations on words of each block, one after the other, as the article has them. Launch: blocks of 256.
+__global__ void sequence_as_written(int* firsts, int* seconds) {
+    const int tid = static_cast<int>(threadIdx.x);
+    int *const first = firsts + blockIdx.x, *const second = seconds + blockIdx.x;
+    if (tid == 0) {
+        *first = 0;
+        *second = 255;
+    }
+    __syncthreads();
+    atomicAdd(first, 10);
+    atomicMax(first, tid);
+    atomicInc(reinterpret_cast<unsigned*>(first), 17);
+    atomicCAS(first, tid - 1, tid);
+    atomicAnd(second, 2 * tid + 7);
+    atomicOr(second, 1 << tid % 32);
+    atomicXor(second, tid);
+}
+
 }  // namespace
+
+std::vector<std::pair<int, int>> atomic_sequences_as_written(int blocks) {
+    const auto count = static_cast<std::size_t>(blocks);
+    const DeviceValues<int> firsts(count), seconds(count);
+    sequence_as_written<<<static_cast<unsigned>(blocks), 256>>>(firsts.get(), seconds.get());
+    LADDER_CUDA(cudaGetLastError());
+    std::vector<std::pair<int, int>> left;
+    for (std::size_t b = 0; b < count; ++b) left.emplace_back(firsts.fetch(b), seconds.fetch(b));
+    return left;
+}
+
+unsigned left_of_lost_updates(int blocks) {
+    const DeviceValues<unsigned> word;
+    lose_updates<<<static_cast<unsigned>(blocks), 256>>>(word.get());
+    LADDER_CUDA(cudaGetLastError());
+    return word.fetch();
+}
 
 AtomicSequence atomic_sequence() {
     const DeviceValues<AtomicSequence> left;
@@ -347,6 +420,11 @@ std::vector<Rung> atomic_rungs() {
         tile_rung<Add<int>>("add_int", "256 threads count bright pixels in one word, each adding 1 or 0: int",
                             exact::counts),
         tile_rung<Add<unsigned>>("add_unsigned", "the same in unsigned", exact::counts),
+        Rung{"seeds", "add_lost",
+             "without an atomic, all lanes read before any writes: of a warp's additions one is left", exact::lost,
+             lost}
+            .with(&Rung::scratch_bytes, lost_bytes)
+            .with(&Rung::divisor, 4),
         tile_rung<Add<Word>>("add_long", "in 64 bits", exact::counts),
         tile_rung<Add<float>>("add_float", "in float", exact::counts),
         tile_rung<Add<double>>("add_double", "in double", exact::counts),

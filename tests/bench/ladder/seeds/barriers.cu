@@ -101,6 +101,40 @@ __global__ void __launch_bounds__(many_threads) unasked(unsigned* count, Outcome
     atomicAdd(&outcome->passed, 1u);
 }
 
+/// Waits at a barrier that counts.
+__device__ void meet(unsigned* count) {
+    Watch watch;
+    while (*static_cast<volatile unsigned*>(count) != gridDim.x && watch.goes_on()) {
+    }
+}
+
+/// Launch: cooperative, blocks of at least two threads. The last thread comes later in some blocks than in others.
+__global__ void sums_behind_barrier(bool before, bool after, unsigned* count, volatile unsigned* sums, Reads* reads) {
+    if (threadIdx.x == blockDim.x - 1) {
+        for (unsigned pause = 0; pause <= blockIdx.x % 8; ++pause) __nanosleep(100'000);
+        sums[blockIdx.x] = 1;
+        __threadfence();
+    }
+    if (before) __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(count, 1u);
+        meet(count);
+        __threadfence();
+    }
+    if (after) __syncthreads();
+    const bool is_there = sums[(blockIdx.x + 1) % gridDim.x] != 0;
+    atomicAdd(&reads->all, 1u);
+    if (!is_there) atomicAdd(&reads->missed, 1u);
+}
+
+int multiprocessors() {
+    int gpu = 0, count = 0;
+    LADDER_CUDA(cudaGetDevice(&gpu));
+    LADDER_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu));
+    return count;
+}
+
 Spin fetch(const DeviceValues<Outcome>& outcome) {
     const Outcome found = outcome.fetch();
     return {static_cast<int>(found.passed), static_cast<int>(found.gave_up)};
@@ -169,6 +203,15 @@ void print_one_line(int blocks) {
     std::fflush(stdout);
     launch_cooperatively(nullptr, one_line, blocks, 256);
     LADDER_CUDA(cudaDeviceSynchronize());
+}
+
+Reads reads_behind_barrier(bool before, bool after) {
+    const int blocks = multiprocessors();
+    const DeviceValues<unsigned> count, sums(static_cast<std::size_t>(blocks));
+    const DeviceValues<Reads> reads;
+    launch_cooperatively(nullptr, sums_behind_barrier, blocks, 256, before, after, count.get(), sums.get(),
+                         reads.get());
+    return reads.fetch();
 }
 
 std::vector<Rung> barrier_rungs() {

@@ -270,6 +270,16 @@ Answer counts(const Image& image) {
     return answer;
 }
 
+Answer lost(const Image& image) {
+    Answer answer(2);
+    for_each_piece<32>(image, [&](const auto& piece, int, std::int64_t) {
+        const auto found = static_cast<Word>(std::count_if(piece.begin(), piece.end(), is_bright));
+        answer[0] += found > 0;
+        answer[1] += found;
+    });
+    return answer;
+}
+
 Answer count_pairs(const Image& image) {
     Answer answer(2);
     for_each_piece<atomic_tile>(image, [&](const auto& piece, int own, std::int64_t) {

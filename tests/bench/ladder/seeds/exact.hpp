@@ -47,6 +47,7 @@ Answer squares(const Image& image);          ///< Σ x²
 Answer sum_32(const Image& image);           ///< Σ mod 2^32
 Answer counts(const Image& image);           ///< of tiles: Σ bright, Σ bright²
 Answer count_pairs(const Image& image);      ///< of tiles: Σ bright², Σ others²
+Answer lost(const Image& image);             ///< of 32 pixels: those with a bright one; bright pixels
 Answer extremes(const Image& image);         ///< of tiles: Σ minima, Σ maxima, of x
 Answer signed_extremes(const Image& image);  ///< of x − 128
 Answer wide_extremes(const Image& image);    ///< of x · 2^33

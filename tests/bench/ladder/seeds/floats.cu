@@ -180,10 +180,12 @@ FloatSum sum_of_floats(const float* numbers, std::int64_t count, FloatMethod met
         }
         float* sums = method == FloatMethod::twice_static ? address_of_static_sums() : total.get();
         const double ms = stopwatch.ms([&] {
-            if (method == FloatMethod::atomic_a_block) {
+            if (method == FloatMethod::atomic_a_block || method == FloatMethod::atomic_10240) {
                 LADDER_CUDA(cudaMemsetAsync(sums, 0, sizeof(float)));
-                reduce_atomic<<<static_cast<unsigned>((count + tree_threads - 1) / tree_threads), tree_threads>>>(
-                    numbers, count, sums);
+                const std::int64_t blocks = method == FloatMethod::atomic_10240
+                                                ? std::int64_t{float_blocks}
+                                                : (count + tree_threads - 1) / tree_threads;
+                reduce_atomic<<<static_cast<unsigned>(blocks), tree_threads>>>(numbers, count, sums);
                 LADDER_CUDA(cudaGetLastError());
             } else {
                 enqueue_twice(numbers, count, sums, nullptr);

@@ -1,7 +1,9 @@
 // `gpuhist-bench seeds`: the articles' sample programs, as they print them, and what they say of time and accuracy.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -62,6 +64,32 @@ void spin_barriers() {
     }
 }
 
+void barrier_faults() {
+    title("Article 1", "what a barrier between blocks needs besides: reads that find no sum yet");
+    const auto line = [](const char* what, const Reads& reads) {
+        std::printf("%-52s %6u of %u\n", what, reads.missed, reads.all);
+    };
+    line("a block barrier before and after, as it should be", reads_behind_barrier(true, true));
+    line("none after: the other threads do not wait", reads_behind_barrier(true, false));
+    line("none before: thread 0 arrives ahead of the others", reads_behind_barrier(false, true));
+}
+
+void lost_updates() {
+    title("Article 3", "many threads, one variable, and no atomic");
+    for (const int blocks : {1, 32, 256})
+        std::printf("%5d threads add 1: %u\n", 256 * blocks, left_of_lost_updates(blocks));
+}
+
+/// "3 different numbers, most often 17 (940 times)".
+std::string outcomes(const std::vector<std::pair<int, int>>& left, bool second) {
+    std::map<int, int> times;
+    for (const auto& [one, other] : left) ++times[second ? other : one];
+    const auto most =
+        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return std::to_string(times.size()) + " different number" + (times.size() > 1 ? "s" : "") + ", most often " +
+           std::to_string(most->first) + " (" + std::to_string(most->second) + " times)";
+}
+
 void atomic_words() {
     title("Article 2", "testAtom, 256 threads, a barrier after each operation, compare-and-swap in turns");
     const AtomicSequence left = atomic_sequence();
@@ -69,6 +97,9 @@ void atomic_words() {
                 left.after_max, left.after_inc, left.after_cas);
     std::printf("g_odata[8]: 255, atomicAnd %d, atomicOr %d, atomicXor %d\n", left.after_and, left.after_or,
                 left.after_xor);
+    const auto as_written = atomic_sequences_as_written(1000);
+    std::printf("as written, without barriers, 1000 times:\ng_odata[0]: %s\ng_odata[8]: %s\n",
+                outcomes(as_written, false).c_str(), outcomes(as_written, true).c_str());
 }
 
 void warp_tree() {
@@ -101,6 +132,7 @@ void float_sums(const Options& options) {
                     (static_cast<double>(found.sum) - exact) / exact, found.ms);
     };
     line("one atomic per block of 128", FloatMethod::atomic_a_block);
+    line("one atomic per block, 10240 x 128", FloatMethod::atomic_10240);
     line("twice, 10240 x 128 and 1 x 1024", FloatMethod::twice);
     line("twice, partial sums in a __device__ array", FloatMethod::twice_static);
     line("that to the host, its clock", FloatMethod::twice_static_host);
@@ -152,8 +184,10 @@ void run(const Options& options) {
     std::printf("%s", machine_text(options.gpu).c_str());
     cooperative_launch(options.gpu);
     spin_barriers();
+    barrier_faults();
     several_gpus(options.repetitions);
     atomic_words();
+    lost_updates();
     title("Article 3", "the listing");
     if (const Listing listing = print_listing(options.seed); listing.on_gpu != listing.on_cpu)
         throw std::runtime_error("the listing's sums differ");

@@ -71,6 +71,21 @@ TEST_F(SeedsTest, operations_on_one_word_leave_what_follows_from_their_order) {
     EXPECT_EQ(left.after_xor, -1);        // numbers from 0 to 255 have each bit an even number of times
 }
 
+// No order of the threads is written down. Whatever it is, the last number is no larger than all that was added.
+TEST_F(SeedsTest, operations_as_written_leave_what_some_order_leads_to) {
+    const auto left = atomic_sequences_as_written(100);
+    ASSERT_EQ(left.size(), 100u);
+    for (const auto& [first, second] : left) {
+        EXPECT_GE(first, 0);
+        EXPECT_LE(first, 256 * 10);
+    }
+}
+
+TEST_F(SeedsTest, threads_without_an_atomic_leave_at_most_what_they_added) {
+    EXPECT_LE(left_of_lost_updates(1), 256u);
+    EXPECT_GE(left_of_lost_updates(1), 1u);
+}
+
 TEST_F(SeedsTest, constant_table_is_read_by_its_symbols_address) {
     const std::vector<unsigned> squares = constant_table();
     ASSERT_EQ(squares.size(), 256u);
@@ -96,6 +111,7 @@ TEST_F(SeedsTest, sum_of_floats_is_the_same_wherever_the_partial_sums_lie) {
     EXPECT_EQ(sum(FloatMethod::twice_static), twice);
     EXPECT_EQ(sum(FloatMethod::twice_static_host), twice);
     EXPECT_EQ(sum(FloatMethod::twice_allocated), twice);
+    EXPECT_NEAR(sum(FloatMethod::atomic_10240), exact, exact * 10'240 * 0x1p-24);
     // 78,125 additions to one number, each off by half a unit of its last place at most.
     EXPECT_NEAR(sum(FloatMethod::atomic_a_block), exact, exact * 78'125 * 0x1p-24);
 }
@@ -145,6 +161,14 @@ TEST_F(SeedsSpinTest, barrier_for_more_is_one_for_32) {
     EXPECT_EQ(fared(32), std::pair(32, 0));
     EXPECT_EQ(fared(64), std::pair(33, 31));  // one of the second 32 finds no bit set, and takes that for all
     EXPECT_THROW(spin_of_more_as_written(65), Refused);
+}
+
+TEST_F(SeedsSpinTest, a_block_needs_barriers_around_the_one_between_blocks) {
+    const Reads sound = reads_behind_barrier(true, true);
+    EXPECT_GT(sound.all, 0u);
+    EXPECT_EQ(sound.missed, 0u);
+    EXPECT_GT(reads_behind_barrier(true, false).missed, 0u);
+    EXPECT_GT(reads_behind_barrier(false, true).missed, 0u);
 }
 
 TEST_F(SeedsSpinTest, who_does_not_ask_for_residency_waits_in_vain_alone_on_the_gpu) {

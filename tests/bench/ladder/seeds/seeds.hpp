@@ -19,6 +19,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/ladder/ladder.hpp"
@@ -64,6 +65,7 @@ struct FloatSum {
 };
 enum class FloatMethod {
     atomic_a_block,    ///< a block of 128 for 128 numbers, one atomic each
+    atomic_10240,      ///< 10,240 blocks of 128, as `twice` has, one atomic each
     twice,             ///< 10,240 blocks of 128, then the same kernel with one of 1024
     twice_static,      ///< partial sums in a __device__ array, found by cudaGetSymbolAddress
     twice_allocated,   ///< partial sums from cudaMalloc in each call: on the host's clock
@@ -83,6 +85,11 @@ struct AtomicSequence {
     int after_and, after_or, after_xor;              ///< g_odata[8], 255 to begin with
 };
 AtomicSequence atomic_sequence();
+/// The same without barriers, as written: what each of so many blocks, with words of its own, left in both words.
+std::vector<std::pair<int, int>> atomic_sequences_as_written(int blocks);
+
+/// What is left in a word to which 256 threads of each block add 1 without an atomic, each when it comes.
+unsigned left_of_lost_updates(int blocks);
 
 /// The listing: 10^7 random ints in managed memory, summed by the GPU and the host, both timed; printed as there to
 /// standard output.
@@ -110,6 +117,15 @@ cudaError_t spin_cooperatively(int blocks);
 
 /// Line "Print a single line for the entire process", by the GPU to standard output: once, after a barrier of `blocks`.
 void print_one_line(int blocks);
+
+/// Reads behind a barrier between blocks that is right but for what its block does: how many found nothing yet.
+struct Reads {
+    unsigned all, missed;
+};
+/// A thread of each block comes late with the block's sum; thread 0 arrives at the barrier, and waits there. `before`,
+/// `after`: whether its block has a barrier of its own before it arrives, and after it has waited. All threads then
+/// read the next block's sum.
+Reads reads_behind_barrier(bool before, bool after);
 
 /// Every order in which the threads of the article's barrier can run, of few blocks of few threads.
 struct SpinModel {

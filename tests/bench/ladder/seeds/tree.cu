@@ -57,6 +57,88 @@ void tree(const Call& call) {
            pixels_of(call), call.image.samples(), call.answer);
 }
 
+// The tree again and again, in blocks that stay: what its steps cost, without the start of a block for each
+
+/// All steps with the block's barrier.
+struct BlockSteps {
+    static __device__ unsigned add(unsigned* values) {
+        for (int half = tree_threads / 2; half > 0; half /= 2) {
+            __syncthreads();
+            if (static_cast<int>(threadIdx.x) < half) values[threadIdx.x] += values[threadIdx.x + half];
+        }
+        return values[threadIdx.x];
+    }
+};
+
+/// Steps down to one warp.
+__device__ inline void add_to_a_warp(unsigned* values) {
+    for (int half = tree_threads / 2; half >= warp_lanes; half /= 2) {
+        __syncthreads();
+        if (static_cast<int>(threadIdx.x) < half) values[threadIdx.x] += values[threadIdx.x + half];
+    }
+}
+
+/// The last five steps with the barrier of a warp.
+struct WarpSteps {
+    static __device__ unsigned add(unsigned* values) {
+        add_to_a_warp(values);
+        if (threadIdx.x < warp_lanes)
+            for (int half = warp_lanes / 2; half > 0; half /= 2) {
+                __syncwarp();
+                if (static_cast<int>(threadIdx.x) < half) values[threadIdx.x] += values[threadIdx.x + half];
+            }
+        return values[threadIdx.x];
+    }
+};
+
+/// The last five steps in registers.
+struct ShuffledSteps {
+    static __device__ unsigned add(unsigned* values) {
+        add_to_a_warp(values);
+        unsigned sum = values[threadIdx.x];
+        if (threadIdx.x < warp_lanes)
+            for (int half = warp_lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(whole_warp, sum, half);
+        return sum;
+    }
+};
+
+/// Each warp in registers, and its sum in shared memory.
+struct Registers {
+    static __device__ unsigned add(unsigned* values) {
+        unsigned sum = values[threadIdx.x];  // its own, which it has just written
+        for (int half = warp_lanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(whole_warp, sum, half);
+        if (lane_of_thread() == 0) values[threadIdx.x] = sum;
+        __syncthreads();
+        if (threadIdx.x == 0)
+            for (int warp = 1; warp < tree_threads / warp_lanes; ++warp) sum += values[warp * warp_lanes];
+        return sum;
+    }
+};
+
+/// Sum of the pixels, by a tree for each 128 of them. Launch: any grid.
+template <class Steps>
+__global__ void __launch_bounds__(tree_threads)
+    resident_tree_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
+    __shared__ unsigned values[tree_threads];
+    Word sum = 0;
+    for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * tree_threads; first < count;
+         first += grid_threads()) {
+        const std::int64_t i = first + threadIdx.x;
+        values[threadIdx.x] = i < count ? pixels[i] : 0;
+        const unsigned of_tile = Steps::add(values);
+        if (threadIdx.x == 0) sum += of_tile;
+        __syncthreads();  // the values may be replaced
+    }
+    if (threadIdx.x == 0) atomicAdd(answer, sum);
+}
+
+template <class Steps>
+void resident_tree(const Call& call) {
+    clear(call, call.answer, sizeof(Word));
+    launch(call, resident_tree_kernel<Steps>, resident_blocks(resident_tree_kernel<Steps>, tree_threads), tree_threads,
+           pixels_of(call), call.image.samples(), call.answer);
+}
+
 /// Sum of the pixels, additions of a thread, and steps in which a thread could have added: of the loop before the tree,
 /// where there is one, and of the tree. Launch: `Loop` ? any grid : one thread per pixel.
 template <bool Loop>
@@ -172,6 +254,14 @@ std::vector<Rung> tree_rungs() {
              ladder::exact::sum, tree<Guarded>),
         rung("tree_two_barriers", "all lanes add, without the guard: then each step needs two barriers",
              ladder::exact::sum, tree<TwoBarriers>),
+        rung("resident_tree", "that tree again and again in blocks that stay, each step with the block's barrier",
+             ladder::exact::sum, resident_tree<BlockSteps>),
+        rung("resident_tree_syncwarp", "its last five steps with __syncwarp", ladder::exact::sum,
+             resident_tree<WarpSteps>),
+        rung("resident_tree_shuffle", "its last five steps in registers, by shuffles", ladder::exact::sum,
+             resident_tree<ShuffledSteps>),
+        rung("resident_tree_registers", "each warp in registers; shared memory and one barrier for four sums",
+             ladder::exact::sum, resident_tree<Registers>),
         rung("utilization_tree", "additions counted: of 7 steps of 128 threads a seventh adds, 127 of 896",
              exact::utilization_tree, utilization<false>),
         rung("utilization_loop", "each thread first adds many pixels: now nearly all threads add in nearly all steps",
