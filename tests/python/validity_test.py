@@ -598,7 +598,7 @@ def test_samples_without_alpha_weigh_the_same(rng, name):
     found = gh.measure(image, alpha="weight")["gray"]
     white = 1 if np.issubdtype(name, np.floating) else np.iinfo(name).max
     assert found.weight == 600 * white
-    assert found.mean == pytest.approx(image.mean(), rel=1e-13)
+    assert found.mean == pytest.approx(image.mean(dtype=np.float64), rel=1e-13)
     assert found.median is None and found.std_sample is None
     assert found.wp50 == np.sort(image.ravel())[299]
 
