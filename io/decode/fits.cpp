@@ -22,6 +22,7 @@ using Kind = IoError::Kind;
 constexpr std::uint64_t block = 2880, card_bytes = 80;  ///< headers and data are whole blocks, headers are cards
 constexpr std::uint64_t longest_header = 1 << 24;       ///< bytes
 constexpr std::uint64_t most_axes = 999;
+constexpr std::string_view fill("\0 ", 2);  ///< of a tape's last block
 
 /// Header, and the place of the data behind it.
 struct Header {
@@ -214,7 +215,7 @@ Problem search(const Bytes& file, const Take& take) {
         if (!file.has(begin, 1)) return {};
         if (file.starts_with("XTENSION", begin)) continue;
         const std::string_view rest = file.text(begin, std::min(block, file.size() - begin));
-        if (rest.find_first_not_of(std::string_view("\0 ", 2)) == rest.npos) return {};  // of a tape's last block
+        if (rest.find_first_not_of(fill) == rest.npos) return {};
         return {"the FITS file has neither an end nor an extension at byte " + std::to_string(begin), Kind::damaged};
     }
 }

@@ -376,7 +376,9 @@ bool start(Decoder& decoder, const Header& header, bool raw) {
     png_set_crc_action(decoder.png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // inspect() looked at them
     png_set_benign_errors(decoder.png, 1);
     png_set_compression_buffer_size(decoder.png, piece_bytes);
+#ifdef PNG_IGNORE_ADLER32  // newer versions may be built without it
     if (decoder.rows) png_set_option(decoder.png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);  // libdeflate looked at it
+#endif
     png_set_option(decoder.png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some encoders name one too small
     png_read_info(decoder.png, decoder.info);
     if (header.palette() || (raw && header.gray() && !header.has_alpha())) {
