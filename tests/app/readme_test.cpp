@@ -177,6 +177,7 @@ TEST_P(GuidePage, PrintsWhatItShows) {
             !fs::exists(fs::path(from_environment("GPUHIST_PROGRAM")).replace_filename("example_mat")))
             continue;  // built only where imgcodecs is found
         const Outcome outcome = run_line(step.command);
+        if (contains(outcome.out, "OpenCV's decoders are not installed")) continue;  // nor is imgcodecs
         EXPECT_TRUE(outcome.code == all_done || (step.output && outcome.code == inputs_failed)) << step.command << '\n'
                                                                                                 << outcome.out;
         EXPECT_TRUE(!step.output || shows(*step.output, lines_of(outcome.out))) << step.command << " prints\n"
