@@ -495,9 +495,10 @@ std::string record_of(std::istream& text) {
 void merge_rows(const PlacedParts<SetPart>& parts, Tally& tally, const std::function<void(const std::string&)>& take) {
     std::vector<std::unique_ptr<std::istream>> texts;
     std::vector<io::CsvRows> rows;
-    for (const auto& [directory, part] : parts) {
-        const auto open = [&, from = &directory, of = &part] {
-            return std::make_unique<std::ifstream>(same_parts.open_data(*from, *of));
+    for (const auto& placed : parts) {
+        const auto& [directory, part] = placed;
+        const auto open = [&placed] {
+            return std::make_unique<std::ifstream>(same_parts.open_data(placed.first, placed.second));
         };
         texts.push_back(open());
         rows.emplace_back(open(), (directory / names_of(part.id).front()).string());

@@ -22,7 +22,7 @@ struct SetPart {
     io::ShardId id;
     std::uint64_t members = 0;                   ///< images, or pairs of them, of all parts
     std::string members_hash;                    ///< of their names
-    std::map<std::string, std::string> options;  ///< those that change results, by name
+    std::map<std::string, std::string> options;  ///< by name, if they change results
     std::string data_checksum;
 
     SetPart() = default;
@@ -50,7 +50,7 @@ class PartFiles {
     /// Both, the data first.
     std::vector<std::string> names(const io::ShardId& shard) const { return {data_name(shard), facts_name(shard)}; }
 
-    /// Text of the facts about a part, among them `own`, those of the command.
+    /// Text of the facts about a part. `own`: facts that the command adds.
     std::string facts_text(const SetPart& part, const Json& own) const;
     /// Paths of the facts in a directory, in order. None if the directory can't be read.
     std::vector<std::filesystem::path> in(const std::filesystem::path& directory) const;

@@ -237,7 +237,7 @@ struct HsvTables {
     int saturation[256];  ///< 255 · 2^12 / value
     int hue[256];         ///< 180 · 2^12 / (6 · chroma)
 };
-/// These tables, made once.
+/// Tables of hsv, made once.
 inline const HsvTables& hsv_tables() {
     static const HsvTables tables = [] {
         HsvTables made{};
@@ -267,7 +267,7 @@ struct LabTables {
     std::uint16_t linear[256];  ///< light of an encoded byte, white at 255 · 8
     std::uint16_t curve[3072];  ///< `lab_curve` of such light, 1 at 2^15
 };
-/// These tables, made once, in floats as OpenCV makes them: its cube roots are cut off instead of rounded.
+/// Tables of lab, made once, in floats as OpenCV makes them: its cube roots are cut off instead of rounded.
 inline const LabTables& lab_tables() {
     static const LabTables tables = [] {
         LabTables made{};

@@ -366,10 +366,7 @@ void map_by_curve(Workers& workers, const ImageView& image, const MutableImageVi
         workers, image, output, [&](const void* in, void* out, std::int64_t count, int c) {
             if (!maps[c]) return core::keep_samples(image.depth, in, output.depth, out, count, stride, mode, levels[c]);
             double values[core::CurveMap::block];
-            with_depth(image.depth, [&](auto sample) {
-                for (std::int64_t i = 0; i < count; ++i)
-                    values[i] = core::value_of(static_cast<const decltype(sample)*>(in)[i * stride]);
-            });
+            core::read_values(image.depth, in, count, stride, values);
             (*maps[c])(values, count, out, stride);
         });
 }

@@ -91,6 +91,13 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
             facts.mean_std, facts.levels};
 }
 
+void read_values(Depth depth, const void* in, std::int64_t count, std::int64_t stride, double* values) {
+    with_depth(depth, [&](auto sample) {
+        const auto* const from = static_cast<const decltype(sample)*>(in);
+        for (std::int64_t i = 0; i < count; ++i) values[i] = value_of(from[i * stride]);
+    });
+}
+
 ValueMap::ValueMap(NormalizeMode mode, Depth depth, Depth copy, const RealFacts& facts)
     : mode_(mode),
       depth_(depth),
@@ -120,10 +127,7 @@ void ValueMap::operator()(const void* in, const std::uint64_t* through, std::int
         });
     }
     double values[block];
-    with_depth(depth_, [&](auto sample) {
-        const auto* const from = static_cast<const decltype(sample)*>(in);
-        for (std::int64_t i = 0; i < count; ++i) values[i] = value_of(from[i * stride]);
-    });
+    read_values(depth_, in, count, stride, values);
     with_mode(mode_, [&](auto of) {
         const typename decltype(of)::RealMap map(facts_);
         for (std::int64_t i = 0; i < count; ++i) values[i] = map(values[i], through[i]);

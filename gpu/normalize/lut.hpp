@@ -23,8 +23,11 @@ RealFacts facts_of(const RealSamples& samples, Depth copy, const Normalization& 
 /// Facts of integers, in codes.
 IntegerFacts codes_of(const RealFacts& facts, Depth depth);
 
-/// Map of an exact mode from samples to those of a copy, but for integers of 8 and 16 bits: by RealMap or Scaled. It
-/// works on blocks of samples, so that each mode is not compiled for each pair of depths.
+/// Values of samples, `stride` samples apart.
+void read_values(Depth depth, const void* in, std::int64_t count, std::int64_t stride, double* values);
+
+/// Map of an exact mode by its RealMap or Scaled. Integers of 8 and 16 bits have tables instead. A map works on blocks
+/// of samples, so that a mode is not compiled for each pair of depths.
 class ValueMap {
   public:
     /// Largest number of samples at once.

@@ -7,7 +7,8 @@
 
 namespace gpuhist::io {
 
-/// Name of the profile in a JPEG, PNG, TIFF or WebP; "without a name" if it has none. Empty if there is no profile.
+/// Name of the profile in a JPEG, PNG, TIFF or WebP. Returns "without a name" for one that has none, and an empty text
+/// for a file without a profile.
 /// Never throws, whatever the bytes are.
 std::string profile_name(const Bytes& file, const Probe& probe);
 

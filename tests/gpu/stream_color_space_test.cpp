@@ -10,7 +10,7 @@ namespace {
 
 class StreamColorSpaces : public StreamTest {
   protected:
-    /// Bits of the host, of a picture whose samples are read as those of this depth, with the same number of bytes.
+    /// Expects the bits of the host from a picture whose bytes are read as samples of this depth.
     void expect_same(const Picture& picture, Depth depth, const ColorEncoding& encoding, ColorSpace space,
                      std::size_t turn) {
         const Shape& shape = picture.shape();

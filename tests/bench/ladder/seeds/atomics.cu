@@ -250,7 +250,7 @@ struct Bits {
 
 // Several operations on one word
 
-/// The article's testAtom, its words in shared memory. `first` and `second` are g_odata[0] and g_odata[8].
+/// Operations of the article's testAtom. `first` and `second` are g_odata[0] and g_odata[8].
 __device__ void operations(int* first, int* second, int tid) {
     atomicAdd(first, 10);
     atomicMax(first, tid);
@@ -360,7 +360,7 @@ __global__ void sequence_of_block(AtomicSequence* left) {
     note(&left->after_xor, second);
 }
 
-/// The operations on words of each block, one after the other, as the article has them. Launch: blocks of 256.
+/// All threads of a block do them to its two words, without barriers, as the article has them. Launch: blocks of 256.
 __global__ void sequence_as_written(int* firsts, int* seconds) {
     const int tid = static_cast<int>(threadIdx.x);
     int *const first = firsts + blockIdx.x, *const second = seconds + blockIdx.x;
@@ -369,13 +369,7 @@ __global__ void sequence_as_written(int* firsts, int* seconds) {
         *second = 255;
     }
     __syncthreads();
-    atomicAdd(first, 10);
-    atomicMax(first, tid);
-    atomicInc(reinterpret_cast<unsigned*>(first), 17);
-    atomicCAS(first, tid - 1, tid);
-    atomicAnd(second, 2 * tid + 7);
-    atomicOr(second, 1 << tid % 32);
-    atomicXor(second, tid);
+    operations(first, second, tid);
 }
 
 }  // namespace

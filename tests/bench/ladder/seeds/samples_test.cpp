@@ -71,7 +71,7 @@ TEST_F(SeedsTest, operations_on_one_word_leave_what_follows_from_their_order) {
     EXPECT_EQ(left.after_xor, -1);        // numbers from 0 to 255 have each bit an even number of times
 }
 
-// No order of the threads is written down. Whatever it is, the last number is no larger than all that was added.
+// Threads come in any order. In each order, the last number is at most the sum of all additions.
 TEST_F(SeedsTest, operations_as_written_leave_what_some_order_leads_to) {
     const auto left = atomic_sequences_as_written(100);
     ASSERT_EQ(left.size(), 100u);

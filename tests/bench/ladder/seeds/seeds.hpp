@@ -85,7 +85,8 @@ struct AtomicSequence {
     int after_and, after_or, after_xor;              ///< g_odata[8], 255 to begin with
 };
 AtomicSequence atomic_sequence();
-/// The same without barriers, as written: what each of so many blocks, with words of its own, left in both words.
+/// Words that each block leaves after these operations without barriers, as the article has them: g_odata[0] and
+/// g_odata[8] of its own.
 std::vector<std::pair<int, int>> atomic_sequences_as_written(int blocks);
 
 /// What is left in a word to which 256 threads of each block add 1 without an atomic, each when it comes.
@@ -118,7 +119,7 @@ cudaError_t spin_cooperatively(int blocks);
 /// Line "Print a single line for the entire process", by the GPU to standard output: once, after a barrier of `blocks`.
 void print_one_line(int blocks);
 
-/// Reads behind a barrier between blocks that is right but for what its block does: how many found nothing yet.
+/// Reads of other blocks' sums behind a sound barrier between blocks, and how many of them found no sum yet.
 struct Reads {
     unsigned all, missed;
 };
