@@ -2,8 +2,6 @@
 // 16-bit integers.
 
 #include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <limits>
 #include <type_traits>
 
@@ -292,16 +290,13 @@ void launch_region_channel(const LabeledImages& images, const LabelNumbers& numb
             GPUHIST_CUDA(cudaGetLastError());
         });
     });
-    std::size_t bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, memory.keys, memory.sorted,
-                                                static_cast<int>(count), numbers.weight_bits, numbers.bits, stream));
+    launch_radix_sort(memory.temporary, memory.temporary_bytes, memory.keys, memory.sorted, count, numbers.weight_bits,
+                      numbers.bits, stream);
     const unsigned blocks = blocks_of_chunks(count);
     if (first) {
         count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, numbers.value_bits, memory.chunks);
         GPUHIST_CUDA(cudaGetLastError());
-        bytes = memory.temporary_bytes;
-        GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks,
-                                                   static_cast<int>(chunks_of(count) + 1), stream));
+        launch_running_sums(memory.temporary, memory.temporary_bytes, memory.chunks, chunks_of(count) + 1, stream);
         find_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count, found);
         GPUHIST_CUDA(cudaGetLastError());
         with_label_type(label_bytes, [&](auto label) {

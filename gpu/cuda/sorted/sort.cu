@@ -73,20 +73,35 @@ void sort(const SortedChannel& channel, std::int64_t begin, std::int64_t count, 
         code_kernel<Sample><<<blocks, threads, 0, stream>>>(channel, begin, count, found, memory.masked);
         GPUHIST_CUDA(cudaGetLastError());
     }
-    std::size_t bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, sorted, static_cast<int>(count), 0,
-                                                8 * sizeof(Code), stream));
-    const auto chunks = static_cast<int>(chunks_of(count) + 1);
+    launch_radix_sort(memory.temporary, memory.temporary_bytes, codes, sorted, count, 0, 8 * sizeof(Code), stream);
     const unsigned blocks = blocks_of_chunks(count);
     count_kernel<<<blocks, threads, 0, stream>>>(sorted, count, 0, memory.chunks);
     GPUHIST_CUDA(cudaGetLastError());
-    bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks, chunks, stream));
+    launch_running_sums(memory.temporary, memory.temporary_bytes, memory.chunks, chunks_of(count) + 1, stream);
     write_kernel<<<blocks, threads, 0, stream>>>(sorted, count, memory.chunks, found, memory.starts);
     GPUHIST_CUDA(cudaGetLastError());
 }
 
 }  // namespace
+
+template <class Key>
+void launch_radix_sort(void* temporary, std::size_t temporary_bytes, const Key* keys, Key* sorted, std::int64_t count,
+                       int first, int last, cudaStream_t stream) {
+    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(temporary, temporary_bytes, keys, sorted, static_cast<int>(count),
+                                                first, last, stream));
+}
+template void launch_radix_sort(void*, std::size_t, const std::uint32_t*, std::uint32_t*, std::int64_t, int, int,
+                                cudaStream_t);
+template void launch_radix_sort(void*, std::size_t, const std::uint64_t*, std::uint64_t*, std::int64_t, int, int,
+                                cudaStream_t);
+template void launch_radix_sort(void*, std::size_t, const core::u128*, core::u128*, std::int64_t, int, int,
+                                cudaStream_t);
+
+void launch_running_sums(void* temporary, std::size_t temporary_bytes, std::uint32_t* numbers, std::int64_t count,
+                         cudaStream_t stream) {
+    GPUHIST_CUDA(
+        cub::DeviceScan::ExclusiveSum(temporary, temporary_bytes, numbers, numbers, static_cast<int>(count), stream));
+}
 
 template <class Key>
 std::size_t sort_temporary(std::int64_t most) {

@@ -41,6 +41,15 @@ std::size_t sort_temporary(Depth depth, std::int64_t most);
 template <class Key>
 std::size_t sort_temporary(std::int64_t most);
 
+/// Enqueues the sorting of codes, or keys of regions, by their bits [first, last). Throws CudaError; does not
+/// synchronize.
+template <class Key>
+void launch_radix_sort(void* temporary, std::size_t temporary_bytes, const Key* keys, Key* sorted, std::int64_t count,
+                       int first, int last, cudaStream_t stream);
+/// Enqueues the replacement of each number by the sum of those before it, likewise.
+void launch_running_sums(void* temporary, std::size_t temporary_bytes, std::uint32_t* numbers, std::int64_t count,
+                         cudaStream_t stream);
+
 /// Enqueues the counting of the samples of pixels [begin, begin + count), row after row. Throws CudaError; does not
 /// synchronize.
 void launch_sort(Depth depth, const SortedChannel& channel, std::int64_t begin, std::int64_t count,
