@@ -4,58 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "core/codes.hpp"
 #include "core/levels.hpp"
 #include "cpu/by_place.hpp"
+#include "normalize/background.hpp"
 #include "normalize/depths.hpp"
 
 namespace gpuhist::cpu {
 namespace {
 
-/// Tiles along one side of an image, as many as fit in pixels, and where each pixel lies between their centers.
-struct Knots {
-    std::int64_t tiles;
-    std::vector<std::int64_t> edges;  ///< first pixel of each tile, and the end
-    std::vector<std::int64_t> first;  ///< tile whose center is the last one before a pixel's
-    std::vector<double> to_second;    ///< weight of the next tile
-
-    Knots(std::int64_t side, double asked) : tiles(std::min(side, static_cast<std::int64_t>(asked))) {
-        for (std::int64_t i = 0; i <= tiles; ++i) edges.push_back(i * side / tiles);
-        const auto twice_center = [&](std::int64_t tile) {
-            return edges[static_cast<std::size_t>(tile)] + edges[static_cast<std::size_t>(tile + 1)];
-        };
-        std::int64_t tile = 0;
-        for (std::int64_t at = 0; at < side; ++at) {
-            const std::int64_t twice = 2 * at + 1;
-            while (tile + 2 < tiles && twice_center(tile + 1) <= twice) ++tile;
-            const std::int64_t before = twice_center(tile);
-            first.push_back(tile);
-            if (tile + 1 == tiles || twice <= before) {
-                to_second.push_back(0);
-                continue;
-            }
-            const std::int64_t after = twice_center(tile + 1);
-            to_second.push_back(
-                std::min(1.0, static_cast<double>(twice - before) / static_cast<double>(after - before)));
-        }
-    }
-};
-
-/// Median as numpy.median; the values are rearranged.
-double median_of(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    const double below = *std::max_element(values.begin(), middle);
-    return below / 2 + *middle / 2;
-}
-
 /// Medians of the tiles of a channel.
-std::vector<double> medians_of(Workers& workers, const NormalizedPixels& pixels, int channel, const Knots& across,
-                               const Knots& down) {
+std::vector<double> medians_of(Workers& workers, const NormalizedPixels& pixels, int channel, const core::Knots& across,
+                               const core::Knots& down) {
     const ImageView& image = traits_of(pixels.image.depth).counting == Counting::bins ? pixels.counted : pixels.image;
     const std::int64_t tiles = across.tiles * down.tiles;
     std::vector<double> medians(static_cast<std::size_t>(tiles), std::numeric_limits<double>::quiet_NaN());
@@ -80,17 +42,11 @@ std::vector<double> medians_of(Workers& workers, const NormalizedPixels& pixels,
                             if (std::isfinite(value)) values.push_back(value);
                         }
                     }
-                    if (!values.empty()) medians[static_cast<std::size_t>(tile)] = median_of(values);
+                    if (!values.empty()) medians[static_cast<std::size_t>(tile)] = core::median_of(values);
                 }
             });
     });
-    std::vector<double> known;
-    std::copy_if(medians.begin(), medians.end(), std::back_inserter(known),
-                 [](double median) { return median == median; });
-    if (known.empty()) return {};
-    const double others = median_of(known);
-    for (double& median : medians)
-        if (median != median) median = others;
+    core::complete_medians(medians);
     return medians;
 }
 
@@ -99,7 +55,7 @@ std::vector<double> medians_of(Workers& workers, const NormalizedPixels& pixels,
 void apply_background(Workers& workers, const NormalizedPixels& pixels, const Normalization& normalization,
                       const MutableImageView& output) {
     const ImageView& image = pixels.image;
-    const Knots across(image.width, normalization.tiles_x), down(image.height, normalization.tiles_y);
+    const core::Knots across(image.width, normalization.tiles_x), down(image.height, normalization.tiles_y);
     const core::Levels levels = core::levels_of(output.depth, normalization.fill);
     const int colors = std::min(image.channels, 3);
     for (int channel = 0; channel < image.channels; ++channel) {

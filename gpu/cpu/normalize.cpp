@@ -97,7 +97,7 @@ void order_by_bits(Depth depth, Depth copy, void* table) {
 
 /// Maps 8- and 16-bit samples through the table of their position.
 void map_image(Workers& workers, const ImageView& image, const MutableImageView& output,
-               const std::array<const void*, 4>& tables) {
+               const plan::SampleTables& tables) {
     with_bits(output.depth, [&](auto to) {
         using Out = decltype(to);
         const auto map = [&]<class In>(In) {
@@ -105,7 +105,7 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
                              : image.channels == 3 ? &map_pixels<3, In, Out>
                                                    : &map_pixels<4, In, Out>;
             for_pairs(workers, image, output,
-                      [&](const void* in, void* out, std::int64_t pixels) { run(in, out, pixels, tables); });
+                      [&](const void* in, void* out, std::int64_t pixels) { run(in, out, pixels, tables.at); });
         };
         if (sample_bytes(image.depth) == 1)
             map(std::uint8_t{});
@@ -114,26 +114,25 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
     });
 }
 
-/// Maps an image by a table for each position, which `fill` makes of the channel there; `joint`: one for all colors.
+/// Tables of an image in `storage`: `fill` makes that of a channel; `joint`: one for all colors.
 template <class Fill>
-void map_image(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode, bool joint,
-               std::vector<std::byte>& storage, const Fill& fill) {
-    const std::size_t bytes = traits_of(image.depth).values * sample_bytes(output.depth);
+plan::SampleTables make_tables(const ImageView& image, Depth copy, NormalizeMode mode, bool joint,
+                               std::vector<std::byte>& storage, const Fill& fill) {
+    plan::SampleTables tables{{}, traits_of(image.depth).values * sample_bytes(copy)};
     const auto at = channels_at(image);
-    storage.resize(4 * bytes);
-    std::array<const void*, 4> tables{};
+    storage.resize(4 * tables.bytes);
     for (int c = 0; c < image.channels; ++c) {
         const bool same = joint && c > 0 && c < 3;
-        void* const table = storage.data() + (same ? 0 : c * bytes);
-        tables[c] = table;
+        void* const table = storage.data() + (same ? 0 : c * tables.bytes);
+        tables.at[c] = table;
         if (same) continue;
         if (at[c] == Channel::alpha)
-            core::fill_identity(image.depth, output.depth, mode, core::levels_of(output.depth, {}), table);
+            core::fill_identity(image.depth, copy, mode, core::levels_of(copy, {}), table);
         else
             fill(at[c], table);
-        order_by_bits(image.depth, output.depth, table);
+        order_by_bits(image.depth, copy, table);
     }
-    map_image(workers, image, output, tables);
+    return tables;
 }
 
 // ---- sorted: formulas, or ranks ------------------------------------------------------------------------------------
@@ -336,10 +335,17 @@ void for_valid(const NormalizedPixels& pixels, const std::vector<int>& positions
 
 /// Ends of zscale over the samples at some positions; absent without a sample.
 std::optional<Range> zscale(const NormalizedPixels& pixels, const std::vector<int>& positions) {
+    if (pixels.copier) {
+        const auto all = static_cast<std::uint64_t>(pixels.image.pixels()) * positions.size();
+        std::vector<double> samples =
+            pixels.copier->gather(pixels.image, positions, static_cast<std::int64_t>(core::zscale_stride(all)),
+                                  static_cast<std::int64_t>(core::zscale_samples));
+        return core::zscale(samples);
+    }
     std::uint64_t n = 0;
     for_valid(pixels, positions, [&](double) { ++n; });
     if (n == 0) return std::nullopt;
-    const std::uint64_t stride = std::max<std::uint64_t>(1, n / core::zscale_samples);
+    const std::uint64_t stride = core::zscale_stride(n);
     std::vector<double> samples;
     std::uint64_t i = 0;
     for_valid(pixels, positions, [&](double value) {
@@ -372,21 +378,6 @@ void map_by_curve(Workers& workers, const ImageView& image, const MutableImageVi
 }
 
 }  // namespace
-
-void Normalizer::apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
-                             const Normalization& normalization, const MutableImageView& output) {
-    const NormalizeTraits& mode = traits_of(normalization.mode);
-    if (traits_of(image.depth).counting == Counting::sorted)
-        return apply_sorted(workers, image, analysis, normalization, output);
-    const bool joint = is_joint(normalization, analysis);
-    if (joint && !mode.joint_by_luma) core::sum_of_pooled(analysis, counts_);
-    map_image(workers, image, output, mode.mode, joint, tables_, [&](Channel channel, void* table) {
-        const auto& counts = !joint               ? own_of(analysis, channel).counts
-                             : mode.joint_by_luma ? analysis.find(Channel::luma)->counts
-                                                  : counts_;
-        core::fill_table(image.depth, output.depth, counts, normalization, table);
-    });
-}
 
 void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
                               const Normalization& normalization, const MutableImageView& output) {
@@ -466,9 +457,9 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
     map_floats(workers, image, output, normalization.mode, normalization.fill, facts);
 }
 
-/// Writes the copy of an image by curves.
-void Normalizer::apply_curve(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
-                             const Normalization& normalization, const MutableImageView& output) {
+/// Facts of a curve about each color by position, or about all of them together.
+std::vector<core::CurveFacts> Normalizer::curve_facts(const NormalizedPixels& pixels, const Analysis& analysis,
+                                                      const Normalization& normalization) {
     const ImageView& image = pixels.image;
     const NormalizeTraits& mode = traits_of(normalization.mode);
     const NormalizeNeeds needs = needs_of(normalization);
@@ -480,7 +471,7 @@ void Normalizer::apply_curve(Workers& workers, const NormalizedPixels& pixels, c
     if (counting == Counting::bins &&
         (needs == NormalizeNeeds::counts ||
          (needs == NormalizeNeeds::ranks && !has_ranks(image, analysis, normalization, joint))))
-        values = count_frequencies(pixels.counted);
+        values = pixels.copier ? pixels.copier->frequencies(pixels.counted) : count_frequencies(pixels.counted);
 
     std::vector<core::CurveFacts> found;
     for (int c = 0; c < (joint ? 1 : colors); ++c) {
@@ -523,33 +514,65 @@ void Normalizer::apply_curve(Workers& workers, const NormalizedPixels& pixels, c
     }
     if (mode.per_color && colors == 3 && analysis.find(Channel::red)) core::balance(found[0], found[1], found[2]);
 
-    if (counting == Counting::values)
-        return map_image(workers, image, output, mode.mode, joint, tables_, [&](Channel channel, void* table) {
+    return found;
+}
+
+plan::SampleTables Normalizer::tables(const NormalizedPixels& pixels, const Analysis& analysis,
+                                      const Normalization& normalization, Depth copy) {
+    const ImageView& image = pixels.image;
+    const NormalizeTraits& mode = traits_of(normalization.mode);
+    const bool joint = is_joint(normalization, analysis);
+    if (mode.kind == NormalizeKind::curve) {
+        const std::vector<core::CurveFacts> facts = curve_facts(pixels, analysis, normalization);
+        const auto at = channels_at(image);
+        return make_tables(image, copy, mode.mode, joint, tables_, [&](Channel channel, void* table) {
             const auto place = joint ? 0 : std::find(at.begin(), at.end(), channel) - at.begin();
-            core::fill_table(image.depth, output.depth, found[static_cast<std::size_t>(place)], normalization, table);
+            core::fill_table(image.depth, copy, facts[static_cast<std::size_t>(place)], normalization, table);
         });
+    }
+    if (joint && !mode.joint_by_luma) core::sum_of_pooled(analysis, counts_);
+    return make_tables(image, copy, mode.mode, joint, tables_, [&](Channel channel, void* table) {
+        const auto& counts = !joint               ? own_of(analysis, channel).counts
+                             : mode.joint_by_luma ? analysis.find(Channel::luma)->counts
+                                                  : counts_;
+        core::fill_table(image.depth, copy, counts, normalization, table);
+    });
+}
+
+/// Writes the copy of an image of floats or of 32 bits by curves.
+void Normalizer::apply_curve(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
+                             const Normalization& normalization, const MutableImageView& output) {
+    const ImageView& image = pixels.image;
+    const std::vector<core::CurveFacts> found = curve_facts(pixels, analysis, normalization);
+    const bool joint = is_joint(normalization, analysis);
     std::array<const core::CurveFacts*, 4> facts{};
-    for (int c = 0; c < colors; ++c) {
+    for (int c = 0; c < std::min(image.channels, 3); ++c) {
         facts[c] = &found[joint ? 0 : static_cast<std::size_t>(c)];
         if (core::keeps(*facts[c], normalization)) facts[c] = nullptr;
     }
-    map_by_curve(workers, image, output, mode.mode, normalization.fill, facts);
+    if (pixels.copier) return pixels.copier->write({image, *pixels.rules, normalization, output}, facts);
+    map_by_curve(workers, image, output, normalization.mode, normalization.fill, facts);
 }
 
 void Normalizer::apply(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
                        const Normalization& normalization, FloatAnalyzer* floats, const MutableImageView& output) {
-    switch (traits_of(normalization.mode).kind) {
-        case NormalizeKind::exact:
-            if (traits_of(pixels.image.depth).counting == Counting::bins)
-                return apply_floats(workers, pixels.image, pixels.counted, analysis, normalization, *floats, output);
-            return apply_codes(workers, pixels.image, analysis, normalization, output);
-        case NormalizeKind::curve:
-            return apply_curve(workers, pixels, analysis, normalization, output);
-        case NormalizeKind::place:
-            return normalization.mode == NormalizeMode::clahe
-                       ? apply_clahe(workers, pixels, normalization, output)
-                       : apply_background(workers, pixels, normalization, output);
+    const NormalizeKind kind = traits_of(normalization.mode).kind;
+    const Counting counting = traits_of(pixels.image.depth).counting;
+    const auto on_device = [&] { return plan::DeviceCopy{pixels.image, *pixels.rules, normalization, output}; };
+    if (kind == NormalizeKind::place) {
+        if (pixels.copier) return pixels.copier->write_by_place(on_device());
+        return normalization.mode == NormalizeMode::clahe ? apply_clahe(workers, pixels, normalization, output)
+                                                          : apply_background(workers, pixels, normalization, output);
     }
+    if (counting == Counting::values) {
+        const plan::SampleTables by_value = tables(pixels, analysis, normalization, output.depth);
+        return pixels.copier ? pixels.copier->write(on_device(), by_value)
+                             : map_image(workers, pixels.image, output, by_value);
+    }
+    if (kind == NormalizeKind::curve) return apply_curve(workers, pixels, analysis, normalization, output);
+    if (counting == Counting::bins)
+        return apply_floats(workers, pixels.image, pixels.counted, analysis, normalization, *floats, output);
+    apply_sorted(workers, pixels.image, analysis, normalization, output);
 }
 
 void convert_floats(Workers& workers, const ImageView& image, const std::optional<double>& fill,
@@ -608,10 +631,11 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
     switch (traits_of(image.depth).counting) {
         case Counting::values: {
             std::vector<std::byte> storage;
-            return cpu::map_image(workers, image, output, tables.mode, false, storage,
-                                  [&](Channel channel, void* table) {
-                                      core::fill_table(tables, *tables.find(channel), output.depth, table);
-                                  });
+            return cpu::map_image(
+                workers, image, output,
+                cpu::make_tables(image, output.depth, tables.mode, false, storage, [&](Channel channel, void* table) {
+                    core::fill_table(tables, *tables.find(channel), output.depth, table);
+                }));
         }
         case Counting::bins:
             return cpu::map_floats(workers, tables, image, output);

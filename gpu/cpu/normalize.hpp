@@ -11,6 +11,8 @@
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/normalize.hpp"
+#include "normalize/curves/facts.hpp"
+#include "plan/executor.hpp"
 
 namespace gpuhist::cpu {
 
@@ -22,20 +24,26 @@ struct NormalizedPixels {
     /// Other depths: a byte per sample as the samples lie, 0 where one is excluded; null: all are valid. Only modes
     /// that need places read it.
     const std::uint8_t* valid = nullptr;
+    /// Copier and rules of an image in device memory, where the CPU reads no pixel; null: in host memory.
+    plan::Copier* copier = nullptr;
+    const rules::ImageRules* rules = nullptr;
 };
 
 /// Writer of normalized copies. Owns its tables and reuses them.
 class Normalizer {
   public:
-    /// Writes the copy of an image, of the output's depth. `analysis` has luma if that decides, and for f32 the nearest
-    /// ranks if the mode needs them. `floats` counts f32 again if the mode needs counts; null if
-    /// the image is not f32.
+    /// Writes the copy of an image, of the output's depth; in device memory its excluded samples too. `analysis` has
+    /// luma if that decides, and for f32 the nearest ranks if the mode needs them. `floats` counts f32 again if the
+    /// mode needs counts; null if the image is not f32.
     void apply(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
                const Normalization& normalization, FloatAnalyzer* floats, const MutableImageView& output);
 
   private:
-    void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
-                     const Normalization& normalization, const MutableImageView& output);
+    /// Tables of the copy of an image that is counted by value. They stay until the next call.
+    plan::SampleTables tables(const NormalizedPixels& pixels, const Analysis& analysis,
+                              const Normalization& normalization, Depth copy);
+    std::vector<core::CurveFacts> curve_facts(const NormalizedPixels& pixels, const Analysis& analysis,
+                                              const Normalization& normalization);
     void apply_curve(Workers& workers, const NormalizedPixels& pixels, const Analysis& analysis,
                      const Normalization& normalization, const MutableImageView& output);
     void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,

@@ -144,7 +144,8 @@ class PlannedEngine final : public Engine {
                 if (needs_floats(job)) {
                     workshop_.convert(able[i].output, job.normalization->fill, job.output);
                 } else {
-                    workshop_.copy({job.image, job.image}, *job.result, *job.normalization, job.output);
+                    const rules::ImageRules rules(job.image, nullptr);
+                    workshop_.copy({job.image, job.image}, rules, *job.result, *job.normalization, job.output);
                     if (!job.request.luma_histogram && !has_bins(job)) plan::drop_luma(*job.result);
                 }
             } catch (...) {

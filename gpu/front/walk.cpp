@@ -20,8 +20,12 @@ plan::Classifier& Workshop::classifier(Memory memory) {
     return memory == Memory::device ? own_->classifier() : classifier_;
 }
 
-void Workshop::copy(const cpu::NormalizedPixels& pixels, const Analysis& found, const Normalization& normalization,
-                    const MutableImageView& output) {
+void Workshop::copy(cpu::NormalizedPixels pixels, const rules::ImageRules& rules, const Analysis& found,
+                    const Normalization& normalization, const MutableImageView& output) {
+    if (pixels.image.memory == Memory::device) {
+        pixels.copier = own_->copier();
+        pixels.rules = &rules;
+    }
     normalizer_.apply(workers_, pixels, found, normalization, &counter_, output);
 }
 
@@ -169,18 +173,20 @@ void Walk::copy(const ImageView& strip, const MutableImageView& output) {
     if (!copy_) return StripAnalysis::copy(strip, output);
     core::validate(strip, plan_.request);
     core::validate_output(strip, normalized_depth(strip.depth, *copy_), output);
-    const bool bins = traits_of(strip.depth).counting == Counting::bins, by_place = needs_places(*copy_);
-    const bool counts_again = bins && (by_place || needs_of(*copy_) == NormalizeNeeds::counts);
+    const bool bins = traits_of(strip.depth).counting == Counting::bins, by_place = needs_places(*copy_),
+               on_device = strip.memory == Memory::device;
+    const bool counts_again = bins && ((by_place && !on_device) || needs_of(*copy_) == NormalizeNeeds::counts);
     cpu::NormalizedPixels pixels{strip, counts_again ? pixels_of(plan_.main(), strip) : strip};
     const Analysis& found = decides_ ? *decides_ : result_;
-    if (rules::all_valid(strip, plan_.request)) return workshop_.copy(pixels, found, *copy_, output);
+    if (on_device || rules::all_valid(strip, plan_.request))
+        return workshop_.copy(pixels, plan_.rules, found, *copy_, output);
     std::vector<std::uint8_t> valid;
     if (!bins && by_place) {
         valid = workshop_.host_classifier().sample_mask(strip, plan_.rules);
         pixels.valid = valid.data();
     }
     const ImageView kept = kept_from(strip, output, plan_.rules, *copy_, kept_);
-    workshop_.copy(pixels, found, *copy_, output);
+    workshop_.copy(pixels, plan_.rules, found, *copy_, output);
     cpu::settle(workshop_.workers(), kept, plan_.rules, *copy_, output);
 }
 

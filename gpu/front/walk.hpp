@@ -29,9 +29,10 @@ class Workshop {
     plan::Classifier& classifier(Memory memory);
     cpu::HostClassifier& host_classifier() { return classifier_; }
     cpu::Workers& workers() { return workers_; }
-    /// Writes the copy of some rows from the findings in their image.
-    void copy(const cpu::NormalizedPixels& pixels, const Analysis& found, const Normalization& normalization,
-              const MutableImageView& output);
+    /// Writes the copy of some rows from the findings in their image. In device memory, its excluded samples are then
+    /// written too, by the rules.
+    void copy(cpu::NormalizedPixels pixels, const rules::ImageRules& rules, const Analysis& found,
+              const Normalization& normalization, const MutableImageView& output);
     /// Converts a copy in f32 to the depth of the output. There, `fill` stands for nodata.
     void convert(const ImageView& floats, const std::optional<double>& fill, const MutableImageView& output) {
         cpu::convert_floats(workers_, floats, fill, output);

@@ -64,7 +64,21 @@ struct Abilities {
     bool finds_whole;    ///< it finds those of pixels in whole images alone, which aren't reduced
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
+    bool from_findings;  ///< it writes copies there from findings that the CPU has
 
+    /// Returns whether the backend writes copies of a depth in device memory from findings that the CPU has.
+    bool writes_from_findings(Depth depth, const Normalization& copy) const {
+        const DepthTraits& traits = traits_of(depth);
+        switch (traits_of(copy.mode).kind) {
+            case NormalizeKind::exact:
+                return from_findings && traits.counting == Counting::values;
+            case NormalizeKind::curve:
+                return from_findings && !(needs_places(copy) && traits.floating);
+            case NormalizeKind::place:
+                break;
+        }
+        return from_findings;
+    }
     /// Returns whether the backend writes copies of a depth in the depth of their mode itself. A GPU writes those of
     /// exact modes, of curves that follow from few numbers, and by clahe if all samples are valid.
     bool writes_own(Depth depth, const Normalization& copy) const {
@@ -84,11 +98,12 @@ struct Abilities {
     }
 };
 
-inline constexpr Abilities cpu_abilities{"engine cpu",        every_depth, every_depth, every_depth, every_depth, {},
-                                         Measures::quality(), every_depth, false,       false,       false};
+inline constexpr Abilities cpu_abilities{
+    "engine cpu",        every_depth, every_depth, every_depth, every_depth, {},
+    Measures::quality(), every_depth, false,       false,       false,       false};
 /// The CPU as it measures regions, most of which have fewer pixels than their type has values.
 inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth, every_depth, {},
-                                            {},           {},          false,       true,        false};
+                                            {},           {},          false,       true,        false,       false};
 inline constexpr Abilities cuda_abilities{"engine cuda",
                                           every_depth,
                                           not_sorted_floats,
@@ -99,6 +114,7 @@ inline constexpr Abilities cuda_abilities{"engine cuda",
                                           narrow_integers,
                                           true,
                                           false,
+                                          true,
                                           true};
 inline constexpr Abilities stream_abilities{"stream analyzer",
                                             not_sorted,
@@ -110,7 +126,8 @@ inline constexpr Abilities stream_abilities{"stream analyzer",
                                             {},
                                             false,
                                             false,
-                                            true};
+                                            true,
+                                            false};
 inline constexpr DepthSet depths_of_region_kernels{Depth::u8,  Depth::s8,  Depth::u16, Depth::s16, Depth::u32,
                                                    Depth::s32, Depth::f16, Depth::f32, Depth::f64};
 inline constexpr Abilities region_stream_abilities{"stream analyzer of regions",
@@ -123,7 +140,8 @@ inline constexpr Abilities region_stream_abilities{"stream analyzer of regions",
                                                    {},
                                                    false,
                                                    true,
-                                                   true};
+                                                   true,
+                                                   false};
 
 /// Statistics of a region that StreamRegionAnalyzer finds, by their names in Statistics::for_each_field.
 inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",

@@ -1,11 +1,15 @@
 // Executors: run passes, one executor per backend. They own memory and reuse it. Of all rules they only know masks.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "gpuhist/engine.hpp"
+#include "gpuhist/frequency_table.hpp"
+#include "normalize/curves/facts.hpp"
 #include "plan/plan.hpp"
 
 namespace gpuhist {
@@ -36,6 +40,39 @@ class PartMaker {
     virtual ImageView part(int first, int channels) = 0;
 };
 
+/// Tables of a copy by position in the pixel, of an image of 8- or 16-bit samples: a sample of the copy for each
+/// sample, in the order of their bits.
+struct SampleTables {
+    std::array<const void*, 4> at{};
+    std::size_t bytes = 0;  ///< of each table
+};
+
+/// Copy of an image in device memory, to be written from findings in its valid samples.
+struct DeviceCopy {
+    const ImageView& image;
+    const rules::ImageRules& rules;
+    const Normalization& normalization;
+    const MutableImageView& output;  ///< which may be the image
+};
+
+/// Copier: writes copies of images in device memory from findings that the CPU has. Each call waits until it is done.
+class Copier {
+  public:
+    virtual ~Copier() = default;
+    /// Writes a copy by tables.
+    virtual void write(const DeviceCopy& copy, const SampleTables& tables) = 0;
+    /// Writes a copy of floats or of 32 bits by curves, given facts by position; null: samples stay as they are.
+    virtual void write(const DeviceCopy& copy, const std::array<const core::CurveFacts*, 4>& facts) = 0;
+    /// Writes a copy in which the new value of a sample depends on its place.
+    virtual void write_by_place(const DeviceCopy& copy) = 0;
+    /// Returns the values of every `stride`-th sample, `most` at most, of some positions of an image of integers: pixel
+    /// by pixel, and of each pixel in the order of the positions.
+    virtual std::vector<double> gather(const ImageView& image, const std::vector<int>& positions, std::int64_t stride,
+                                       std::int64_t most) = 0;
+    /// Returns the tables of `count_frequencies`.
+    virtual std::vector<FrequencyTable> frequencies(const ImageView& image) = 0;
+};
+
 /// Copy that a job asks for; null if it asks for none.
 inline const Normalization* copy_of(const Job& job) {
     return job.normalization ? &*job.normalization : nullptr;
@@ -60,6 +97,8 @@ class Executor {
     virtual void run(Job* jobs, std::size_t count) = 0;
     virtual Classifier& classifier() = 0;
     virtual PartMaker& parts() = 0;
+    /// Copier of an executor that reads device memory; null for others.
+    virtual Copier* copier() { return nullptr; }
 };
 
 }  // namespace plan

@@ -232,12 +232,16 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
     const bool valid = rules::all_valid(image, asked);
     Plan plan{asked, rules::ImageRules(image, asked.validity.get())};
     plan.luma_of_copy = asked.luma_histogram && !request.luma_histogram;
-    if (copy) plan.copy = copies_bands(image, valid) ? Copy::bands : on_device ? Copy::executor : Copy::findings;
+    if (copy) {
+        const bool by_place = traits_of(copy->mode).kind == NormalizeKind::place;  // by the executor if all are valid
+        const bool by_executor = on_device && abilities.writes(image.depth, *copy) && (valid || !by_place);
+        plan.copy = copies_bands(image, valid) ? Copy::bands : by_executor ? Copy::executor : Copy::findings;
+    }
     if (weighted || plan.copy == Copy::executor) {  // the executor applies the rules
         Pass pass;
         pass.channels = image.channels;
         pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, abilities);
-        pass.request = on_device ? request : asked;
+        pass.request = plan.copy == Copy::executor ? request : asked;
         pass.on_host = !on_device;
         const Exclusion excluded(image, plan.rules, true);
         add_measures(plan.passes, seen_by_passes(image, excluded, plan.rules), excluded, plan.rules, asked, rows,
@@ -257,7 +261,7 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
     };
     Exclusion excluded = exclusion(abilities);
     const bool able = valid || abilities.masks.has(image.depth) || excluded.pixels == Pixels::substituted;
-    const bool on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
+    const bool on_host = !able || (bins && ((plan.copy == Copy::findings && !on_device) || rows == Rows::strips));
     if (on_host) excluded = exclusion(cpu_abilities);
 
     const ImageView seen = seen_by_passes(image, excluded, plan.rules);

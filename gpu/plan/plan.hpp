@@ -73,7 +73,7 @@ enum class Rows : std::uint8_t { whole, strips };
 enum class Copy : std::uint8_t {
     none,
     executor,  ///< executor, rules included
-    findings,  ///< CPU, from the findings
+    findings,  ///< CPU, from the findings, or in device memory the copier
     bands      ///< band by band, each as an image of its own, or all samples as one channel
 };
 

@@ -40,10 +40,11 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
     const char* const where = "the image is in device memory; copy it to the host";
-    if (!valid && traits_of(copy.mode).kind == NormalizeKind::place)
-        throw_refusal(of() + " by " + to_string(copy.mode) + " with excluded samples", where);
+    const bool zscale = traits_of(copy.mode).kind == NormalizeKind::curve && needs_places(copy);
+    if (!valid && zscale) throw_refusal(of() + " over zscale with excluded samples", where);
     if (bands) throw_refusal(of() + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of() + " with alpha and excluded samples", where);
+    if (abilities.writes_from_findings(image.depth, copy)) return;
     if (abilities.copies.has(image.depth) && !abilities.writes_own(image.depth, copy))
         throw_refusal(of() + " by " + to_string(copy.mode), where);
     if (!abilities.writes(image.depth, copy)) throw_refusal(of() + " in " + to_string(depth), where);

@@ -217,7 +217,8 @@ TEST_P(CopyDepthTest, IsRefusedWhereThereIsNone) {
     EXPECT_NO_THROW(to(NormalizeMode::minmax, bytes));
     EXPECT_THROW(to(NormalizeMode::zscore, bytes), InvalidArgument);
     EXPECT_THROW(to(NormalizeMode::minmax, same), InvalidArgument);
-    ImageView on_gpu = picture.view();
+    const Picture floats({4, 4, 3, Depth::f32}, packed, Content::ramp);
+    ImageView on_gpu = floats.view();
     on_gpu.memory = Memory::device;
     Picture words({4, 4, 3, Depth::s16}, packed);
     MutableImageView output = words.mutable_view();

@@ -2,7 +2,9 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "support/engines_under_test.hpp"
 #include "support/modes.hpp"
 #include "support/oracle.hpp"
+#include "support/validity_cases.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -49,8 +52,8 @@ class DevicePicture {
         return {data(),      host_.width, host_.height, host_.channels,
                 host_.depth, row_bytes_,  host_.order,  Memory::device};
     }
-    void copy_to(Picture& picture) const {
-        const MutableImageView to = picture.mutable_view();
+    void copy_to(Picture& picture) const { copy_to(picture.mutable_view()); }
+    void copy_to(const MutableImageView& to) const {
         check(cudaMemcpy2D(to.data, static_cast<std::size_t>(to.row_bytes), data(),
                            static_cast<std::size_t>(row_bytes_), packed_row(), rows(), cudaMemcpyDeviceToHost));
     }
@@ -179,6 +182,163 @@ TEST_P(DeviceTest, small_normalize) {
                         EXPECT_EQ(difference(output.view(), expected.view()), "") << "in place";
                         EXPECT_TRUE(device.surroundings_untouched());
                     }
+                }
+}
+
+/// Normalizations whose copies a GPU writes after the findings are on the CPU, in its memory. `other` is of the depth.
+std::vector<Normalization> normalizations_by_findings(const Raster& other) {
+    const auto made = [](NormalizeMode mode, const auto& set) {
+        Normalization of;
+        of.mode = mode;
+        set(of);
+        return of;
+    };
+    const auto none = [](Normalization&) {};
+    std::vector<Normalization> all;
+    const auto reference = reference_of(other.view(), {});
+    all.push_back(made(NormalizeMode::match, [&](Normalization& of) { of.reference = reference; }));
+    all.push_back(made(NormalizeMode::robust, none));
+    for (const ThresholdRule rule : {ThresholdRule::otsu, ThresholdRule::triangle, ThresholdRule::li})
+        all.push_back(made(NormalizeMode::threshold, [&](Normalization& of) { of.threshold = rule; }));
+    for (const StretchInterval interval :
+         {StretchInterval::minmax, StretchInterval::percentile, StretchInterval::sigma, StretchInterval::zscale})
+        all.push_back(made(NormalizeMode::stretch, [&](Normalization& of) {
+            of.interval = interval;
+            of.stretch = StretchFunction::asinh;
+            of.low = 5;
+            of.high = 90;
+        }));
+    for (const NormalizeMode mode :
+         {NormalizeMode::gamma, NormalizeMode::auto_gamma, NormalizeMode::gray_world, NormalizeMode::white_patch,
+          NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+        all.push_back(made(mode, [&](Normalization& of) { of.gamma = mode == NormalizeMode::gamma ? 2.2 : 1; }));
+    for (const double tiles : {1.0, 3.0, 20.0}) {
+        all.push_back(made(NormalizeMode::clahe, [&](Normalization& of) {
+            of.tiles_x = tiles;
+            of.tiles_y = 2;
+            of.clip_limit = tiles == 1 ? 0 : 1.5;
+            of.clip_white = tiles == 20;
+            of.white = 9;
+        }));
+        all.push_back(made(NormalizeMode::background, [&](Normalization& of) {
+            of.tiles_x = tiles;
+            of.tiles_y = 4;
+        }));
+    }
+    return all;
+}
+
+/// Verdict on a copy: whether the pixels of an image in device memory do not suffice for it.
+bool needs_host_memory(const ImageView& image, const AnalysisRequest& request, const Normalization& of) {
+    const bool zscale = of.mode == NormalizeMode::stretch && of.interval == StretchInterval::zscale;
+    if (zscale) return traits_of(image.depth).floating || image.mask || request.validity;
+    if (traits_of(of.mode).kind != NormalizeKind::exact) return false;
+    const auto writes = [](Depth depth) { return depth == Depth::u8 || depth == Depth::u16 || depth == Depth::f32; };
+    return traits_of(image.depth).counting == Counting::sorted ||
+           (image.depth == Depth::f32 && !writes(normalized_depth(image.depth, of)));
+}
+
+// Copies of every depth and mode, in every depth, with and without excluded samples, and in the place of the image.
+TEST_P(DeviceTest, small_copies_from_findings) {
+    std::size_t turn = 0, refused = 0, written = 0;
+    for (const DepthTraits& traits : all_depths)
+        for (const int channels : {1, 3, 4}) {
+            const auto all = normalizations_by_findings(raster(traits.depth, channels, Fill::few, 60, 40, 0, 77));
+            for (int variant = -1; variant < validity_variants; ++variant)
+                for (Normalization normalization : all)
+                    for (const bool joint : {true, false}) {
+                        if (left_out()) continue;
+                        ++turn;
+                        ValidityCase given = make_validity_case(traits.depth, channels, std::max(variant, 0));
+                        AnalysisRequest request;
+                        if (variant < 0)
+                            given.mask.clear();
+                        else
+                            request = given.request();
+                        normalization.joint = joint;
+                        const bool by_place = traits_of(normalization.mode).kind == NormalizeKind::place;
+                        if (!by_place && turn % 3 != 0) normalization.depth = all_depths[turn % 9].depth;
+                        const Depth depth = normalized_depth(traits.depth, normalization);
+                        normalization.valid_only = depth == traits.depth && turn % 2 == 0;
+                        const DepthTraits& to = traits_of(depth);
+                        if (turn % 4 == 1) normalization.fill = to.floating ? -7.5 : to.highest;
+                        SCOPED_TRACE(std::string(traits.name) + " x" + std::to_string(channels) + " to " + to.name +
+                                     " by " + to_string(normalization.mode) + (joint ? " joint" : " separate") +
+                                     ", variant " + std::to_string(variant) + ", turn " + std::to_string(turn));
+                        const ImageView view = given.view();
+                        Raster wanted(view.width, view.height, channels, depth);
+                        wanted.order = given.image.order;
+                        Raster got = wanted;
+                        Analysis expected, found;
+                        try {
+                            reference->normalize(view, request, normalization, wanted.mutable_view(), expected);
+                        } catch (const InvalidArgument&) {
+                            continue;  // nobody writes such a copy
+                        }
+                        const Placement& at = placements[turn % 5];
+                        const DevicePicture device(view, at);
+                        const DevicePicture target(got.view(), at);
+                        ImageView there = device.view();
+                        std::optional<DevicePicture> mask;
+                        if (view.mask) {
+                            mask.emplace(ImageView{view.mask, view.width, view.height, 1, Depth::u8,
+                                                   view.mask_row_bytes, ChannelOrder::bgr, Memory::host},
+                                         at);
+                            there.mask = static_cast<const std::uint8_t*>(mask->view().data);
+                            there.mask_row_bytes = mask->view().row_bytes;
+                        }
+                        if (needs_host_memory(view, request, normalization)) {
+                            ++refused;
+                            EXPECT_THROW(engine->normalize(there, request, normalization, target.view(), found),
+                                         InvalidArgument);
+                            continue;
+                        }
+                        ++written;
+                        const auto expect_same = [&](const DevicePicture& picture) {
+                            picture.copy_to(got.mutable_view());
+                            for (std::int64_t y = 0; y < got.height; ++y)
+                                for (std::int64_t x = 0; x < got.width; ++x)
+                                    for (int c = 0; c < channels; ++c) {
+                                        const double a = got.value(x, y, c), b = wanted.value(x, y, c);
+                                        ASSERT_TRUE(a == b || (a != a && b != b))
+                                            << x << "," << y << " sample " << c << ": " << a << ", not " << b;
+                                    }
+                        };
+                        engine->normalize(there, request, normalization, target.view(), found);
+                        ASSERT_NO_FATAL_FAILURE(expect_same(target));
+                        EXPECT_EQ(found, expected);
+                        EXPECT_TRUE(target.surroundings_untouched());
+                        if (depth != traits.depth) continue;
+                        engine->normalize(there, request, normalization, device.view(), found);
+                        ASSERT_NO_FATAL_FAILURE(expect_same(device)) << "in place";
+                        EXPECT_TRUE(device.surroundings_untouched());
+                    }
+        }
+    EXPECT_GE(written, refused);
+}
+
+// Many values per tile, and more tiles than are counted at a time.
+TEST_P(DeviceTest, small_copies_by_place_of_natural_pictures) {
+    for (const Depth depth : {Depth::u8, Depth::u16, Depth::f32})
+        for (const int channels : {1, 3, 4})
+            for (const NormalizeMode mode : {NormalizeMode::clahe, NormalizeMode::background})
+                for (const double tiles : {8.0, 19.0}) {
+                    if (mode == NormalizeMode::clahe && depth == Depth::f32) continue;
+                    const Picture picture({640, 331, channels, depth}, packed, Content::natural);
+                    Picture wanted(picture.shape(), packed), got(picture.shape(), packed);
+                    Normalization normalization;
+                    normalization.mode = mode;
+                    normalization.tiles_x = normalization.tiles_y = tiles;
+                    normalization.clip_limit = 3;
+                    normalization.clip_white = true;
+                    Analysis expected, found;
+                    reference->normalize(picture.view(), {}, normalization, wanted.mutable_view(), expected);
+                    const DevicePicture device(picture.view(), placements[3]), target(got.view(), placements[2]);
+                    engine->normalize(device.view(), {}, normalization, target.view(), found);
+                    target.copy_to(got);
+                    EXPECT_EQ(difference(got.view(), wanted.view()), "")
+                        << to_string(depth) << " x" << channels << " " << to_string(mode) << " " << tiles;
+                    EXPECT_EQ(found, expected);
                 }
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/codes.hpp"
 #include "cuda/host/classifier.hpp"
+#include "cuda/host/copier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "cuda/normalize/clahe.hpp"
 #include "cuda/normalize/tone.hpp"
@@ -172,29 +173,9 @@ std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
 /// Copy of a valid view; `output` null: its kernels are loaded.
 ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageView& image,
                      const MutableImageView* output, bool has_alpha, bool tone) {
-    const KernelNormalization& normalization = common.normalization;
-    const Depth depth = normalization.copies;
-    const bool converted = depth != common.depth, filled = normalization.fill.has_value();
-    const bool named = std::any_of(rules.rules, rules.rules + ClassRules::most_rules,
-                                   [](const ClassRules::Rule& rule) { return rule.nan || rule.first < rule.last; });
-    const auto bits = [&](double value) {
-        return traits_of(depth).floating ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
-                                         : static_cast<std::uint32_t>(value);
-    };
-    const double nothing = traits_of(depth).floating ? std::numeric_limits<double>::quiet_NaN() : 0;
-    return {common,
-            rules,
-            image_of(image, output),
-            {image.mask, image.mask_row_bytes},
-            output ? Output{output->data, output->row_bytes} : Output{},
-            has_alpha,
-            normalization.valid_only || converted || named,
-            converted,
-            normalization.valid_only,
-            filled,
-            image.channels == 4 && tone,
-            bits(normalization.fill.value_or(nothing)),
-            bits(normalization.fill.value_or(0))};
+    const KernelNormalization& of = common.normalization;
+    return {settling(image, rules, of.copies, of.valid_only, of.fill, has_alpha), common, image_of(image, output),
+            output ? Output{output->data, output->row_bytes} : Output{}, image.channels == 4 && tone};
 }
 /// Enqueues the tables of u8 or u16, from the counts of the result, and the copy by them.
 void launch_by_luts(const ValidCopy& copy, const Normalization& normalization, int channels, std::uint32_t each,
@@ -554,13 +535,15 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
     const auto in_steps = [&](std::int64_t i) {
         enqueue_in_steps(views.images[i], views.output(i), request, normalization, result_of(i), stream);
     };
-    const bool stepwise = request.validity || has_steps(normalization);
+    const bool stepwise = request.validity || (views.outputs && has_steps(normalization));
     for (std::int64_t i = 0; stepwise && i < views.count; ++i) in_steps(i);
     if (stepwise) return;
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
         const ImageView& like = views.images[first];
-        if (normalization && like.mask) return in_steps(first);  // which is alone
-        launch(images, like, request, common(like, request, normalization, result_of(first)), stream);
+        if (views.outputs && like.mask) return in_steps(first);  // which is alone
+        Common counted = common(like, request, normalization, result_of(first));
+        counted.normalize = views.outputs != nullptr;
+        launch(images, like, request, counted, stream);
     });
 }
 

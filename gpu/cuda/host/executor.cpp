@@ -13,6 +13,7 @@
 #include "core/channels.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/classifier.hpp"
+#include "cuda/host/copier.hpp"
 #include "cuda/host/measure_analyzer.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/pixels/parts.hpp"
@@ -111,7 +112,8 @@ class DeviceParts final : public plan::PartMaker {
 
 class CudaExecutor final : public plan::Executor {
   public:
-    explicit CudaExecutor(int gpu) : gpu_(gpu), measures_(gpu), classifier_(make_classifier(gpu)), parts_(gpu) {}
+    explicit CudaExecutor(int gpu)
+        : gpu_(gpu), measures_(gpu), classifier_(make_classifier(gpu)), parts_(gpu), copier_(make_copier(gpu)) {}
 
     const plan::Abilities& abilities() const override { return plan::cuda_abilities; }
 
@@ -120,19 +122,26 @@ class CudaExecutor final : public plan::Executor {
         Job job{pixels, pass.request, {}, {}, &result, {}};
         if (is_sorted(job)) return sort(job);
         Job* const one = &job;
-        launch({&one, 1});
+        Normalization ranks;
+        ranks.mode = NormalizeMode::percentile;
+        if (pass.stretch) {
+            ranks.low = pass.stretch->low;
+            ranks.high = pass.stretch->high;
+        }
+        launch({&one, 1}, pass.stretch ? &ranks : nullptr);
     }
     ImageView bring(const ImageView& pixels) override;
     std::unique_ptr<StripAnalysis> begin(const plan::Pass&, const ImageView&, Analysis&) override { return nullptr; }
     void run(Job* jobs, std::size_t count) override;
     plan::Classifier& classifier() override { return *classifier_; }
     plan::PartMaker& parts() override { return parts_; }
+    plan::Copier* copier() override { return copier_.get(); }
 
   private:
     void sort(const Job& job);
     void measure(const ImageView& image, const Measures& measures, Analysis& result);
     void do_batch(std::span<Job* const> jobs);
-    void launch(std::span<Job* const> jobs);
+    void launch(std::span<Job* const> jobs, const Normalization* ranks = nullptr);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
 
     const int gpu_;
@@ -144,6 +153,7 @@ class CudaExecutor final : public plan::Executor {
     MeasureAnalyzer measures_;
     const std::unique_ptr<plan::Classifier> classifier_;
     DeviceParts parts_;
+    const std::unique_ptr<plan::Copier> copier_;
     std::vector<ImageView> sources_;
     std::vector<MutableImageView> targets_;
 };
@@ -163,9 +173,10 @@ Analyzer& CudaExecutor::analyzer_for(const ImageView& image, const AnalysisReque
 }
 
 /// Does jobs that are asked the same. Pixels on the host go up, results and normalized copies come back: of one job
-/// from and to the caller's memory, of several by way of pinned memory, in one piece. It is left, by an exception too,
-/// when no work is under way on memory of the caller's.
-void CudaExecutor::launch(std::span<Job* const> jobs) try {
+/// from and to the caller's memory, of several by way of pinned memory, in one piece. `ranks`: a normalization whose
+/// ranks are found, though no copy of f32 is written. It is left, by an exception too, when no work is under way on
+/// memory of the caller's.
+void CudaExecutor::launch(std::span<Job* const> jobs, const Normalization* ranks) try {
     const Job& first = *jobs.front();
     const Normalization* normalization = plan::copy_of(first);
     const bool alone = jobs.size() == 1;
@@ -220,7 +231,7 @@ void CudaExecutor::launch(std::span<Job* const> jobs) try {
     if (!alone && up > 0) GPUHIST_CUDA(cudaMemcpyAsync(pixels, packed, up, cudaMemcpyHostToDevice, stream_));
     analyzer.enqueue(
         Views{sources_.data(), normalization ? targets_.data() : nullptr, static_cast<std::int64_t>(jobs.size())},
-        first.request, normalization, results, stream_);
+        first.request, normalization ? normalization : ranks, results, stream_);
     GPUHIST_CUDA(cudaMemcpyAsync(fetched, results, fetched_bytes, cudaMemcpyDeviceToHost, stream_));
     const auto comes_back = [&](const Job& job) { return normalization && job.image.memory == Memory::host; };
     if (alone && comes_back(first)) copy(first.output, targets_.front(), stream_);

@@ -102,7 +102,7 @@ void SortedAnalyzer::analyze(const ImageView& image, const AnalysisRequest& requ
     core::lay_out(result, image, request.luma_histogram, 0);
     const auto pixels = static_cast<std::uint64_t>(image.pixels());
     std::uint64_t masked = 0;
-    core::with_sorted(image.depth, [&](auto sample) { masked = run<decltype(sample)>(image, result, stream); });
+    with_sortable(image.depth, [&](auto sample) { masked = run<decltype(sample)>(image, result, stream); });
     core::set_pixels(result, pixels, pixels - masked);
 }
 

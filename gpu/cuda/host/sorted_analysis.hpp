@@ -13,7 +13,7 @@ namespace gpuhist::cuda {
 /// Channel of an image's results, as it is read from its pixels.
 SortedChannel sorted_channel(const ImageView& image, Channel channel);
 
-/// Analyzer of images in device memory whose samples are sorted. Owns its memory and reuses it.
+/// Analyzer of images in device memory whose samples are sorted, f32 among them. Owns its memory and reuses it.
 class SortedAnalyzer {
   public:
     /// Pixels whose codes are sorted at a time: so many that the GPU is busy, in a gigabyte.

@@ -34,19 +34,21 @@ void with_copies(const ValidCopy& copy, Function function) {
 
 /// Sample of these bits.
 template <class Out>
-__device__ inline Out sample_of_bits(std::uint32_t bits) {
+__device__ inline Out sample_of_bits(std::uint64_t bits) {
     if constexpr (std::is_same_v<Out, float>)
-        return __uint_as_float(bits);
+        return __uint_as_float(static_cast<std::uint32_t>(bits));
     else
         return static_cast<Out>(bits);
 }
 
-/// Writes the excluded samples of a copy's pixel, as Normalization says.
-template <int C, class Sample, class Out>
-__device__ inline void settle(const ValidCopy& p, bool unmasked, const Sample (&pixel)[C], Out (&written)[C]) {
+/// Writes the excluded samples of a copy's pixel, as Normalization says. `values`: of its samples; `same`: samples of
+/// the copy that stay as they are.
+template <int C, class Value, class Out>
+__device__ inline void settle(const Settling& p, bool unmasked, const Value (&values)[C], const Out (&same)[C],
+                              Out (&written)[C]) {
     const bool converted = p.converted;
-    const PixelClasses classes(p.rules, unmasked, pixel);
-    const std::uint64_t named = named_nodata(p.rules, pixel);
+    const PixelClasses classes(p.rules, unmasked, values);
+    const std::uint64_t named = named_nodata(p.rules, values);
     bool all = true;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
@@ -60,9 +62,14 @@ __device__ inline void settle(const ValidCopy& p, bool unmasked, const Sample (&
         if (converted || (nodata && p.filled))
             written[c] = sample_of_bits<Out>(nodata ? p.nodata : p.others);
         else if (nodata || p.valid_only)
-            written[c] = static_cast<Out>(pixel[c]);
+            written[c] = same[c];
     }
     if (C == 4 && p.has_alpha && converted && !all) written[C - 1] = Out{0};
+}
+
+/// Verdict on a pixel, whether its mask keeps it.
+__device__ inline bool is_unmasked(const Mask& mask, std::int64_t x, std::int64_t y) {
+    return !mask.data || mask.data[y * mask.row_bytes + x] != 0;
 }
 
 /// Writes a copy: `map(pixel, written)` maps a pixel's samples. By all threads of a grid. A pixel is read before it is
@@ -81,8 +88,10 @@ __device__ inline void write_copy(const ValidCopy& p, const Map& map) {
         for (int c = 0; c < C; ++c) pixel[c] = from[c];
         map(pixel, written);
         if (p.settles) {
-            const bool unmasked = !p.mask.data || p.mask.data[y * p.mask.row_bytes + x] != 0;
-            settle<C>(p, unmasked, pixel, written);
+            Out same[C];
+#pragma unroll
+            for (int c = 0; c < C; ++c) same[c] = static_cast<Out>(pixel[c]);
+            settle(p, is_unmasked(p.mask, x, y), pixel, same, written);
         }
 #pragma unroll
         for (int c = 0; c < C; ++c) to[c] = written[c];

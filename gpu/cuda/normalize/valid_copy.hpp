@@ -5,19 +5,23 @@
 
 namespace gpuhist::cuda {
 
-/// Copy of one image of u8, u16 or f32 in one of these depths, by the findings of its valid samples.
-struct ValidCopy {
-    Common common;     ///< of its result, with the normalization
+/// Excluded samples of a copy, and what is written for them.
+struct Settling {
     ClassRules rules;  ///< which samples are valid, beside the mask
-    Image image;
     Mask mask;
-    Output output;
     bool has_alpha;                ///< the fourth sample of a pixel is no band
     bool settles;                  ///< not all excluded samples are mapped
     bool converted;                ///< the copy has another depth than the image
     bool valid_only, filled;       ///< Normalization::valid_only; `nodata` is given
-    bool alpha_table;              ///< alpha has a table, behind those of the colors
-    std::uint32_t nodata, others;  ///< bits of excluded samples, nodata and others, that neither stay nor are mapped
+    std::uint64_t nodata, others;  ///< bits of excluded samples, nodata and others, that neither stay nor are mapped
+};
+
+/// Copy of one image of u8, u16 or f32 in one of these depths, by the findings of its valid samples.
+struct ValidCopy : Settling {
+    Common common;  ///< of its result, with the normalization
+    Image image;
+    Output output;
+    bool alpha_table;  ///< alpha has a table, behind those of the colors
 };
 
 /// Enqueues the building of the LUTs of u8 or u16 from the counts of a result, which is then `ready`; of no samples

@@ -120,13 +120,13 @@ template std::size_t sort_temporary<core::u128>(std::int64_t);
 
 std::size_t sort_temporary(Depth depth, std::int64_t most) {
     std::size_t bytes = 0;
-    core::with_sorted(depth, [&](auto sample) { bytes = sort_temporary<core::Code<decltype(sample)>>(most); });
+    with_sortable(depth, [&](auto sample) { bytes = sort_temporary<core::Code<decltype(sample)>>(most); });
     return bytes;
 }
 
 void launch_sort(Depth depth, const SortedChannel& channel, std::int64_t begin, std::int64_t count,
                  const SortMemory& memory, cudaStream_t stream) {
-    core::with_sorted(depth, [&](auto sample) { sort<decltype(sample)>(channel, begin, count, memory, stream); });
+    with_sortable(depth, [&](auto sample) { sort<decltype(sample)>(channel, begin, count, memory, stream); });
 }
 
 }  // namespace gpuhist::cuda

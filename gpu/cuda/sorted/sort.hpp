@@ -10,6 +10,13 @@
 
 namespace gpuhist::cuda {
 
+/// Dispatch on a depth whose samples a GPU can sort: f32 too. Calls `function` with a value of its sample type.
+template <class Function>
+void with_sortable(Depth depth, const Function& function) {
+    if (depth == Depth::f32) return function(float{});
+    core::with_sorted(depth, function);
+}
+
 /// Channel whose samples are sorted: one of a pixel, or luma of its colors.
 struct SortedChannel {
     Image image;

@@ -55,7 +55,10 @@ void fill_table(Depth depth, Depth copy, const CurveFacts& facts, const Normaliz
 
 /// Ends of IRAF's zscale of some samples, at least one. They are sorted in place.
 Range zscale(std::vector<double>& samples);
-/// Number of samples that zscale takes at most.
+/// Number of samples that zscale takes at most, and the distance between them among n.
 inline constexpr std::uint64_t zscale_samples = 1000;
+constexpr std::uint64_t zscale_stride(std::uint64_t n) {
+    return n < zscale_samples ? 1 : n / zscale_samples;
+}
 
 }  // namespace gpuhist::core
