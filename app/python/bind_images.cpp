@@ -259,6 +259,11 @@ void bind_images(nb::module_& module) {
             normalize(view, writable(output), normalization, asked);
         },
         "view"_a, "output"_a, "normalization"_a, "asked"_a, Release());
+    module.def(
+        "normalize_behind_stream",
+        [](const ImageView& view, const ImageView& output, const Normalization& normalization, const Asked& asked,
+           std::uintptr_t stream) { normalize_behind_stream(view, writable(output), normalization, asked, stream); },
+        "view"_a, "output"_a, "normalization"_a, "asked"_a, "stream"_a, Release());
     const auto encoding_of = [](const ImageView& view, const std::optional<double>& white, bool linear) {
         return ColorEncoding{white.value_or(traits_of(view.depth).highest), linear};
     };

@@ -86,6 +86,12 @@ void bind_stream(nb::module_& module) {
             },
             "depth"_a, "channels"_a, "bins"_a, "normalize"_a, "classified_pixels"_a, "planar_pixels"_a = 0, "gpu"_a = 0,
             Release())
+        .def_static(
+            "writes",
+            [](const std::string& depth, const Normalization& normalization, bool excludes) {
+                return StreamAnalyzer::writes(depth_of(depth), normalization, excludes);
+            },
+            "depth"_a, "normalization"_a, "excludes"_a)
         .def(
             "layout",
             [](const StreamAnalyzer& analyzer, const Asked& asked, const Normalization* normalization) {

@@ -133,6 +133,13 @@ std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, std::int6
     return measurement;
 }
 
+void normalize_behind_stream(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
+                             const Asked& asked, std::uintptr_t stream) {
+    check_cuda_process();
+    wait_for(asked.gpu, stream);
+    normalize(image, output, normalization, asked);
+}
+
 std::shared_ptr<Measurement> measurement_of(const std::string& result, const Asked& asked, std::int64_t width,
                                             std::int64_t height) {
     ImageResult head;

@@ -19,6 +19,11 @@ namespace gpuhist::python {
 std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, std::int64_t plane_bytes, const Asked& asked,
                                                std::uintptr_t stream);
 
+/// Writes the copy of an image in the memory of `asked.gpu` with an engine, after what was put on the stream before.
+/// Throws as Engine::normalize.
+void normalize_behind_stream(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
+                             const Asked& asked, std::uintptr_t stream);
+
 /// Measurement of a result that was copied to the host. Throws InvalidArgument where it is not complete.
 std::shared_ptr<Measurement> measurement_of(const std::string& result, const Asked& asked, std::int64_t width,
                                             std::int64_t height);

@@ -59,6 +59,11 @@ class StreamAnalyzer::Implementation : public cuda::Analyzer {
     }
 };
 
+bool StreamAnalyzer::writes(Depth image, const Normalization& normalization, bool excludes) {
+    return plan::stream_abilities.writes(image, normalization) &&
+           !(excludes && traits_of(normalization.mode).kind == NormalizeKind::place);
+}
+
 std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan& plan) {
     require(plan);
     return cuda::workspace_bytes(plan, cuda::launch_on(plan.gpu));

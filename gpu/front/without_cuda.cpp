@@ -39,6 +39,9 @@ class StreamAnalyzer::Implementation {};
 std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan&) {
     throw_without_cuda();
 }
+bool StreamAnalyzer::writes(Depth, const Normalization&, bool) {
+    return false;
+}
 StreamAnalyzer::StreamAnalyzer(const StreamPlan&, void*) {
     throw_without_cuda();
 }

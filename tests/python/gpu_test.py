@@ -224,6 +224,35 @@ def test_copies_are_made_from_what_counts(rng, dtype, mode):
         assert np.array_equal(same.cpu().numpy()[~mask], image[~mask])
 
 
+@pytest.mark.parametrize("mode", ["match", "robust", "threshold", "background", "clahe", "auto-gamma", "minmax"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32"])
+def test_copies_that_wait(rng, dtype, mode):
+    image = rng.normal(60, 30, (123, 457, 3)).clip(0, 127).astype(dtype)
+    mask = image[..., 0] > 20
+    options = {"reference": image[::2, ::2] // 2 + 3} if mode == "match" else {}
+    if mode == "clahe" and dtype.startswith("float"):
+        pytest.skip("clahe is for integers")
+    there, over = torch.from_numpy(image).cuda(), torch.from_numpy(mask).cuda()
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(20_000_000)
+        later = there.clone()  # is there when the stream comes to it
+        made = gh.normalize(later, mode, **options)
+    stream.synchronize()
+    assert np.array_equal(made.cpu().numpy(), gh.normalize(image, mode, **options), equal_nan=True)
+    for rules in ({"nodata": 60}, {"valid": (20, 70), "nodata_any": True}):
+        made = gh.normalize(there, mode, mask=over, **rules, **options)
+        expected = gh.normalize(image, mode, mask=mask, **rules, **options)
+        assert np.array_equal(made.cpu().numpy(), expected, equal_nan=True)
+    out = there.clone()
+    if made.dtype == there.dtype:
+        assert gh.normalize(out, mode, out=out, **options) is out
+        assert np.array_equal(out.cpu().numpy(), gh.normalize(image, mode, **options), equal_nan=True)
+    if dtype.startswith("float"):
+        with pytest.raises(ValueError, match="device memory"):
+            gh.normalize(there, "stretch", interval="zscale")
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_alpha_weighs(rng, dtype, channels):

@@ -67,9 +67,8 @@ def normalize(
         joint: one table for all colors, which keeps their hue. separate: one table per channel. Alpha does not change.
     depth
         Depth of the copy: u8, u16, f32, ... By default it is the depth of the image, and for zscore and robust f32 (f64
-        if the image is u32, s32 or f64). On a GPU, images and copies are u8, u16 or f32; robust, match,
-        background, the interval zscale, thresholds that follow from the image, and clahe of u16, with a mask or with more
-        than 256 tiles need an array on the host.
+        if the image is u32, s32 or f64). On a GPU, the interval zscale of floats or with excluded samples, and copies of
+        f32 by minmax, percentile, equalize and zscore in another depth than u8, u16 and f32 need an array on the host.
     mask, nodata, valid, nodata_any, alpha
         Rules for excluded samples, as in measure(). The table is made from the valid samples. Alpha itself is copied.
     apply_to
@@ -84,8 +83,10 @@ def normalize(
         Array for the copy, with the axes of the image. It may be the image itself if they have the same depth. On the
         host, it can have any strides and byte order.
 
-    On a GPU, the copy is complete when the work on the stream is complete, as with any operation of its library. Other
-    arguments and exceptions are as in measure().
+    On a GPU, the copy is complete when the work on the stream is complete, as with any operation of its library. The
+    call waits for it if an Analyzer does not write such copies: robust, match, background, zscale, thresholds that
+    follow from the image, clahe of u16 or with excluded samples, and all copies of s8, s16 and f16. Other arguments and
+    exceptions are as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
     request = asked_of(engine=engine, gpu=gpu, threads=threads, rules=rules)
@@ -98,7 +99,12 @@ def normalize(
             _native.normalize(seen, target.view, asked, request)
         else:
             refuse_cpu(engine)
-            _enqueue(found, seen, target, asked, rules, _arrays.current_stream(found.array, stream))
+            handle = _arrays.current_stream(found.array, stream)
+            if _native.StreamAnalyzer.writes(found.depth, asked, mask is not None or rules != Rules()):
+                _enqueue(found, seen, target, asked, rules, handle)
+            else:
+                request = asked_of(engine="cuda", gpu=found.array.gpu, threads=threads, rules=rules)
+                _native.normalize_behind_stream(seen, target.view, asked, request, handle)
 
     return copy_of(
         image, asked.depth_of, write, layout=layout, order=order, mask=mask, rules=rules, stream=stream, out=out,

@@ -133,6 +133,10 @@ class StreamAnalyzer {
     /// Bytes of device memory that an analyzer with this plan needs. Does not make one.
     static std::size_t workspace_bytes(const StreamPlan& plan);
 
+    /// Returns whether enqueue_normalized writes such copies of a depth. `excludes`: samples may be excluded, by a mask
+    /// or a Validity. An engine writes more of them, also in device memory.
+    static bool writes(Depth image, const Normalization& normalization, bool excludes = false);
+
     /// Makes an analyzer. It allocates its workspace with CUDA, or uses `workspace`: workspace_bytes(plan) of device
     /// memory, aligned to 256 bytes. The caller owns that memory, which must outlive the analyzer. Synchronizes. Throws
     /// EngineUnavailable if the GPU cannot be used, and OutOfMemory.
