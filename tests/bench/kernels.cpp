@@ -95,6 +95,7 @@ class Kernels {
         normalizing(no_luma, brief);
         tones(no_luma, brief);
         adaptive(no_luma);
+        copies_from_findings(no_luma, brief);
         small_images(brief);
         one_image();
         many_images(no_luma);
@@ -415,6 +416,70 @@ class Kernels {
                              Relative{found.ours.median_ms / found.copy.median_ms, "times a copy"}, found.remark});
             });
         }
+    }
+
+    /// Copies that an engine writes in GPU memory after the CPU has seen the findings: on the host's clock, beside the
+    /// same image and copy in host memory.
+    void copies_from_findings(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
+        struct Case {
+            const char* name;
+            NormalizeMode mode;
+            std::optional<Depth> copy{};
+        };
+        const Case any[] = {{"match", NormalizeMode::match},
+                            {"robust", NormalizeMode::robust},
+                            {"threshold by Otsu", NormalizeMode::threshold},
+                            {"background, 8 x 8 tiles", NormalizeMode::background}};
+        const Case of_u16[] = {{"clahe, 8 x 8 tiles, limit 2 over white", NormalizeMode::clahe}};
+        const Case of_s16[] = {{"minmax", NormalizeMode::minmax}, {"minmax in u8", NormalizeMode::minmax, Depth::u8}};
+        for (const Kind& kind : {Kind{"u8 BGR", Depth::u8, 3, no_luma}, Kind{"u16 gray", Depth::u16, 1, {}},
+                                 Kind{"s16 gray", Depth::s16, 1, {}}, Kind{"f32 gray, brief", Depth::f32, 1, brief}}) {
+            std::vector<Case> cases(std::begin(any), std::end(any));
+            if (kind.depth == Depth::u16) cases.insert(cases.end(), std::begin(of_u16), std::end(of_u16));
+            if (kind.depth == Depth::s16) cases.insert(cases.end(), std::begin(of_s16), std::end(of_s16));
+            for (const Case& one : cases) {
+                const Place place{"Tone", std::string(kind.name) + ", natural", one.name};
+                attempt(place, "Engine", [&] { time_from_findings(place, kind, one.mode, one.copy); });
+            }
+        }
+    }
+    void time_from_findings(const Place& place, const Kind& kind, NormalizeMode mode, std::optional<Depth> copy) {
+        fill_with(Content::natural, kind.depth == Depth::s16 ? Depth::u16 : kind.depth, kind.channels);
+        const auto samples = static_cast<std::int64_t>(chip_bytes / sample_bytes(kind.depth));
+        const ImageView view = view_of(pixels_.get(), kind.depth, kind.channels, 2000, samples / kind.channels / 2000);
+        std::vector<float> pixels;
+        const ImageView host = on_host(view, pixels);
+        Normalization normalization = of_mode(mode);
+        normalization.depth = copy;
+        normalization.clip_limit = 2;
+        normalization.clip_white = true;
+        if (mode == NormalizeMode::match) normalization.reference = reference_of(host, {});
+        const Depth depth = normalized_depth(view.depth, normalization);
+        const MutableImageView output = output_of(output_.get(), view, depth);
+        std::vector<float> copied(static_cast<std::size_t>(output.packed_row_bytes() * output.height) / sizeof(float));
+        MutableImageView host_output = output;
+        host_output.data = copied.data();
+        host_output.memory = Memory::host;
+        EngineOptions engine_options;
+        engine_options.gpu = options_.gpu;
+        const std::unique_ptr<Engine> engine = make_engine("cuda", engine_options);
+        Analysis analysis;
+        const Comparison times = compare(
+            timer_.repetitions, [&] { engine->normalize(view, kind.request, normalization, output, analysis); },
+            [&] { engine->normalize(host, kind.request, normalization, host_output, analysis); });
+        std::vector<float> fetched(copied.size());
+        BENCH_CUDA(cudaMemcpy(fetched.data(), output.data, fetched.size() * sizeof(float), cudaMemcpyDeviceToHost));
+        if (std::memcmp(fetched.data(), copied.data(), fetched.size() * sizeof(float)) != 0)
+            throw Mismatch("the copy in host memory differs");
+        report_.add({place.group,
+                     place.name,
+                     place.content,
+                     "Engine",
+                     0,
+                     times.ours,
+                     {},
+                     Relative{times.ours.median_ms / times.other.median_ms, "of the time in host memory"},
+                     "the same copy"});
     }
 
     /// Single images, most of whose time any image takes.
