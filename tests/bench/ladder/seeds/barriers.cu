@@ -128,6 +128,35 @@ __global__ void sums_behind_barrier(bool before, bool after, unsigned* count, vo
     if (!is_there) atomicAdd(&reads->missed, 1u);
 }
 
+/// Words from one block's sum to the next one's: a line of the L1 cache.
+constexpr unsigned line_words = 32;
+
+/// Plain load, which may find its line in L1.
+__device__ unsigned load(const unsigned* from) {
+    unsigned value;
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+    return value;
+}
+
+/// Launch: cooperative, blocks of one thread. Each reads another block's sum before that is written, and again behind
+/// the barrier.
+__global__ void read_again_behind_barrier(bool fence, unsigned* count, unsigned* sums, Reads* reads) {
+    cg::this_grid().sync();
+    const unsigned* const other = sums + (blockIdx.x + 1) % gridDim.x * line_words;
+    const unsigned early = load(other);  // from now on in L1
+    for (unsigned pause = 0; pause <= blockIdx.x % 8; ++pause) __nanosleep(100'000);
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(sums + blockIdx.x * line_words), "r"(early + 1) : "memory");
+    if (fence) __threadfence();
+    atomicAdd(count, 1u);
+    Watch watch;
+    while (atomicOr(count, 0u) != gridDim.x && watch.goes_on()) {
+    }
+    if (fence) __threadfence();
+    const bool is_there = load(other) != 0;
+    atomicAdd(&reads->all, 1u);
+    if (!is_there) atomicAdd(&reads->missed, 1u);
+}
+
 int multiprocessors() {
     int gpu = 0, count = 0;
     LADDER_CUDA(cudaGetDevice(&gpu));
@@ -211,6 +240,14 @@ Reads reads_behind_barrier(bool before, bool after) {
     const DeviceValues<Reads> reads;
     launch_cooperatively(nullptr, sums_behind_barrier, blocks, 256, before, after, count.get(), sums.get(),
                          reads.get());
+    return reads.fetch();
+}
+
+Reads reads_again_behind_barrier(bool fence) {
+    const int blocks = multiprocessors();
+    const DeviceValues<unsigned> count, sums(static_cast<std::size_t>(blocks) * line_words);
+    const DeviceValues<Reads> reads;
+    launch_cooperatively(nullptr, read_again_behind_barrier, blocks, 1, fence, count.get(), sums.get(), reads.get());
     return reads.fetch();
 }
 

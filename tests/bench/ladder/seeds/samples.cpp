@@ -72,6 +72,8 @@ void barrier_faults() {
     line("a block barrier before and after, as it should be", reads_behind_barrier(true, true));
     line("none after: the other threads do not wait", reads_behind_barrier(true, false));
     line("none before: thread 0 arrives ahead of the others", reads_behind_barrier(false, true));
+    line("fences, and a sum that was read before", reads_again_behind_barrier(true));
+    line("no fence: the sum is still in L1 as it was read", reads_again_behind_barrier(false));
 }
 
 void lost_updates() {

@@ -171,6 +171,13 @@ TEST_F(SeedsSpinTest, a_block_needs_barriers_around_the_one_between_blocks) {
     EXPECT_GT(reads_behind_barrier(false, true).missed, 0u);
 }
 
+TEST_F(SeedsSpinTest, a_sum_that_was_read_before_needs_fences) {
+    const Reads sound = reads_again_behind_barrier(true);
+    EXPECT_GT(sound.all, 0u);
+    EXPECT_EQ(sound.missed, 0u);
+    EXPECT_GT(reads_again_behind_barrier(false).missed, 0u);
+}
+
 TEST_F(SeedsSpinTest, who_does_not_ask_for_residency_waits_in_vain_alone_on_the_gpu) {
     const int resident = spin_unasked_resident();
     const Spin all = spin_unasked(resident), one_more = spin_unasked(resident + 1);

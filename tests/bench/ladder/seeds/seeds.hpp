@@ -127,6 +127,9 @@ struct Reads {
 /// `after`: whether its block has a barrier of its own before it arrives, and after it has waited. All threads then
 /// read the next block's sum.
 Reads reads_behind_barrier(bool before, bool after);
+/// Thread 0 of each block reads the next block's sum before this is written, and again behind the barrier, with or
+/// without fences on both sides of it.
+Reads reads_again_behind_barrier(bool fence);
 
 /// Every order in which the threads of the article's barrier can run, of few blocks of few threads.
 struct SpinModel {
