@@ -208,5 +208,89 @@ TEST_P(StreamUnclippedSpeculationTest, with_many_alike_at_an_edge) {
     }
 }
 
+// Excluded pixels are in no sample: neither what they hold nor where they lie changes what is expected.
+class StreamMaskedSpeculationTest : public StreamUnclippedSpeculationTest {
+  protected:
+    /// Checks an image with a mask whose excluded pixels hold what would be mispredicted, and `value` in a channel of
+    /// two pixels that are included: one amid others that are not sampled, and the last.
+    template <class IsIn>
+    void check_masked(Picture picture, Speculation speculation, IsIn is_in, std::optional<float> value = {},
+                      const Placement& at = {}) {
+        if (left_out()) return;
+        const Shape shape = picture.shape();
+        SCOPED_TRACE(describe(shape) + ", offset " + std::to_string(at.offset));
+        const std::int64_t amid = (shape.height / 2 * shape.width / 2944 * 23 + 11) * 128;
+        std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.width * shape.height));
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(mask.size()); ++i) {
+            const std::int64_t x = i % shape.width, y = i / shape.width;
+            const bool special = value && (i == amid || i + 1 == static_cast<std::int64_t>(mask.size())),
+                       in = special || is_in(x, y);
+            mask[static_cast<std::size_t>(i)] = in;
+            if (special) picture.set(x, y, shape.channels - 1, *value);
+            for (int c = 0; c < shape.channels && !in; ++c) picture.set(x, y, c, i % 3 ? 7 : nan);
+        }
+        DeviceMemory memory(mask.size(), untouched);
+        check(cudaMemcpy(memory.data(), mask.data(), mask.size(), cudaMemcpyHostToDevice));
+        DeviceImages images;
+        images.add(picture, at);
+        images.upload();
+        const AnalysisRequest request = float_request(Detail::brief, 256, {});
+        ImageView there = images[0], here = picture.view();
+        there.mask = reinterpret_cast<const std::uint8_t*>(memory.data());
+        here.mask = mask.data();
+        there.mask_row_bytes = here.mask_row_bytes = shape.width;
+        forget_analyzers();
+        const bool speculates = shape.channels == 1 || GetParam().shared_bytes == 0;
+        const std::vector<char> kept_before = kept(shape);
+        StreamAnalyzer& subject = analyzer(shape);
+        DeviceResults results(subject.layout(request), 2);
+        subject.enqueue(there, request, results.at(0), stream);
+        synchronize();
+        if (speculates) {
+            EXPECT_EQ(kept_before == kept(shape), speculation == Speculation::right);
+        }
+        subject.enqueue(there, request, results.at(1), stream);
+        synchronize();
+        const Expected truth = expected(here, request);
+        expect(results, 0, truth);
+        expect(results, 1, truth);
+    }
+    static bool by_chance(std::int64_t x, std::int64_t y) {
+        return scramble(static_cast<std::uint64_t>(y * 4099 + x)) % 5 != 0;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stream, StreamMaskedSpeculationTest, testing::ValuesIn(paths), label_of_path);
+
+TEST_P(StreamMaskedSpeculationTest, that_is_right) {
+    for (int channels : channel_counts) {
+        check_masked(quantized(channels), Speculation::right, by_chance);
+        check_masked(quantized(channels), Speculation::right, by_chance, 0.375f, {1, 5});
+        check_masked(quantized(channels), Speculation::right, [](auto, auto) { return true; });
+        check_masked(quantized(channels), Speculation::right, [](auto, std::int64_t y) { return y % 1024 < 512; });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST_P(StreamMaskedSpeculationTest, that_is_wrong) {
+    for (int channels : channel_counts) {
+        for (float value : {1.5f, -0.001f, nan, -infinity})
+            check_masked(quantized(channels), Speculation::wrong, by_chance, value);
+        check_masked(quantized(channels), Speculation::wrong, [](auto, auto) { return false; });
+        check_masked(
+            quantized(channels), Speculation::wrong, [](auto, auto) { return false; }, 0.5f);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST_P(StreamMaskedSpeculationTest, of_unclipped_pixels) {
+    check_masked(unclipped(1, 0, 0.9), Speculation::right, by_chance);
+    check_masked(unclipped(1, 0, 0.9), Speculation::right, by_chance, 0.9f, {1, 5});  // a little beyond the sample
+    check_masked(unclipped(1, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
+    check_masked(unclipped(1, -3e-20, 1e-20), Speculation::right, by_chance);
+    // Of colors, a sample without some pixels often supports no speculation.
+    check_masked(unclipped(3, 0, 0.9), Speculation::right, [](auto, auto) { return true; });
+    check_masked(unclipped(3, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
+}
+
 }  // namespace
 }  // namespace gpuhist::test

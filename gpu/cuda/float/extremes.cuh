@@ -141,7 +141,8 @@ __device__ __noinline__ void find_extremes(const Task<C, Full>& task, WorkPartit
     }
     if constexpr (std::is_same_v<OfImage, Mask>) {
         const Word masked = reduce_warp(Word{finder.masked}, Sum{});
-        if (threadIdx.x % warp_lanes == 0 && masked != 0) global_add(&task.state().masked, masked);
+        const bool of_sample = found != &task.channel(0).found;
+        if (threadIdx.x % warp_lanes == 0 && masked != 0 && !of_sample) global_add(&task.state().masked, masked);
     }
 #pragma unroll
     for (int c = 0; c < channels; ++c) extremes.add(c, finder.minimum[c], finder.maximum[c]);

@@ -22,12 +22,12 @@ struct BlockState {
 /// channels of its pixels.
 template <int C, class OfImage>
 __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage of_image) {
+    constexpr bool may_speculate = std::is_same_v<OfImage, NoResidentImage> || std::is_same_v<OfImage, Mask>;
     bool counted = false;
-    if constexpr (std::is_same_v<OfImage, NoResidentImage>) counted = speculate(task, block.plan, block.speculation);
+    if constexpr (may_speculate) counted = speculate(task, block.plan, block.speculation, of_image);
     if (!counted) find_extremes(task, task.partition_of_grid(), &task.channel(0).found, sizeof(F32Channel), of_image);
     wait_for_grid();
-    if constexpr (std::is_same_v<OfImage, NoResidentImage>)
-        counted = counted && keep_speculation(task, block.plan, block.speculation);
+    if constexpr (may_speculate) counted = counted && keep_speculation<C, OfImage>(task, block.plan, block.speculation);
     if (!counted) {
         make_plan(task, block.plan);
         count_details(task, block.plan, 0, task.partition_of_grid(), false, of_image);

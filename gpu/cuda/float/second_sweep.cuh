@@ -182,13 +182,15 @@ struct Samples {
     static constexpr bool any = Any, speculative = false;
 };
 
-/// Counter into Slots. Excluded and non-finite samples are counted as the channel's fill.
+/// Counter into Slots. Excluded and non-finite samples are counted as the channel's fill; excluded ones by a
+/// speculation as its own.
 template <int C, bool Full, class Allowed>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     Slots<Base::channels> slots;
     const ChannelPlan* plans;
     Allowed allowed;
+    std::uint32_t excluded = 0;  ///< pixels, by a speculation
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int channel, const Allowed& may_be,
                            typename Base::Seldom& seldom)
@@ -200,7 +202,7 @@ struct SlotCounter : DetailCounter<C, Full> {
     template <int c, int N, class Pixels, class Valid>
     __device__ void count_channel(const Pixels* pixels, const Valid* valid) {
         constexpr int each = pixels_of<C, Pixels>, all = N * each, together = all < 4 ? all : 4;
-        static_assert(all % together == 0 && (Valid::every || Allowed::any));
+        static_assert(all % together == 0 && (Valid::every || Allowed::any || Allowed::speculative));
         float values[all / together][together];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
@@ -210,6 +212,10 @@ struct SlotCounter : DetailCounter<C, Full> {
                 const float fill = plans[c].fill();
 #pragma unroll
                 for (int p = 0; p < each; ++p) of[p] = is_finite(of[p]) && (Valid::every || valid[i][p]) ? of[p] : fill;
+            } else if constexpr (!Valid::every) {
+                const float fill = allowed.fill(c);
+#pragma unroll
+                for (int p = 0; p < each; ++p) of[p] = valid[i][p] ? of[p] : fill;
             }
 #pragma unroll
             for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
@@ -240,6 +246,9 @@ struct SlotCounter : DetailCounter<C, Full> {
             count_channel<3, N>(pixels, valid);
         }
         if constexpr (Base::channels > 4) count_channel<4, N>(pixels, valid);
+        if constexpr (Allowed::speculative && !Valid::every)
+#pragma unroll
+            for (int i = 0; i < N; ++i) excluded += valid[i].excluded();
         this->template counted<N * pixels_of<C, Pixels>>();
     }
     template <int N, class Valid = EveryPixel>
@@ -255,8 +264,11 @@ struct SlotCounter : DetailCounter<C, Full> {
 /// Groups that a thread loads together: as many as it has registers for. Resident groups of colors are accumulated one
 /// by one, since a longer loop's instructions take longer to fetch than it saves.
 template <int C, bool Full, class Allowed, class OfImage>
-constexpr int detail_unroll = Full ? (C == 1 ? 4 : 2)
-                                   : (C == 1 ? 8 : (is_resident<OfImage> ? 1 : (C == 4 ? 4 : (Allowed::any ? 2 : 3))));
+constexpr int detail_unroll = [] {
+    if constexpr (Full) return C == 1 ? 4 : 2;
+    if constexpr (Allowed::speculative && std::is_same_v<OfImage, Mask>) return C == 3 ? 2 : 4;
+    return C == 1 ? 8 : is_resident<OfImage> ? 1 : C == 4 ? 4 : Allowed::any ? 2 : 3;
+}();
 
 /// Counts of a channel in device memory, by slot. None lie beyond closed ends, but the ends' own values may be found
 /// there (see BinPosition), and the fill of a channel without a finite sample.
@@ -296,6 +308,7 @@ __device__ __noinline__ void count_slots(const Image& image, const WorkPartition
                                          OfImage of_image = {}) {
     SlotCounter<C, Full, Allowed> counter(plan, table, channel, allowed, seldom);
     sweep_f32<C, detail_unroll<C, Full, Allowed, OfImage>>(image, partition, counter, of_image);
+    if constexpr (Allowed::speculative && std::is_same_v<OfImage, Mask>) allowed.exclude(counter.excluded);
     counter.finish(add);
 }
 

@@ -27,6 +27,8 @@ struct Speculation {
     BinPosition position;                   ///< that samples are counted by: a window begins with a whole number
     std::uint32_t window;                   ///< and ends at this low word; 0: there are none
     std::int32_t exponents[most_channels];  ///< of each channel's sums
+    float fills[most_channels];  ///< of each channel, for excluded samples, which are taken back: in no window
+    std::uint32_t excluded;      ///< pixels of this block
     std::uint32_t listed[most_channels], capacity;  ///< fours of samples, of each channel
     uint4* list;                                    ///< this block's, in device memory: channel after channel
     std::uint32_t* mispredicted;                    ///< in device memory: a sample of any block is not as expected
@@ -77,6 +79,16 @@ struct SpeculativeSamples {
             for (int i = 0; i < N * each; ++i) allowed = allows_one(address, c, picked(all, i)) && allowed;
         }
         return allowed;
+    }
+    /// Value that a channel's excluded samples are counted as.
+    __device__ float fill(int c) const {
+        return __uint_as_float(shared_load(address + std::uint32_t{offsetof(Speculation, fills)} + c * 4, 0.0f));
+    }
+    /// Adds a thread's excluded pixels to the block's.
+    __device__ void exclude(std::uint32_t pixels) const {
+        const std::uint32_t of_warp = narrow_sum_over_warp(pixels);
+        if (threadIdx.x % warp_lanes == 0)
+            shared_add(address + std::uint32_t{offsetof(Speculation, excluded)}, of_warp);
     }
     /// Lists each four with a sample in a window.
     template <int N, int each>
@@ -175,7 +187,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
         core::FloatBins(below > 0 ? lower + little : lower, above > 0 ? upper + above + little : upper, bins, true);
     const double beyond = fmax(below, above),
                  window = beyond > 0 ? (beyond + 4 * little) * plan.bins.scale + 0x1p-28 : 0,
-                 pixels = static_cast<double>(task.samples());
+                 pixels = static_cast<double>(task.image.pixels());
     speculation.capacity = task.work->listed_of_channel;
     speculation.made = finite && varied && lower < upper &&
                        (window == 0 || (pixels >= listed_pixels(C) && window < most_window &&
@@ -190,8 +202,20 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     speculation.mispredicted = &task.state().speculation.mispredicted;
 }
 
+/// Finds a value in a channel's sampled range that lies in no window; returns whether there is one.
+__device__ inline bool find_fill(const Speculation& speculation, const ChannelFacts& sampled, float& fill) {
+    constexpr double step = 0.618;  // windows are at equal distances: multiples of it do not all lie in one
+    double place = 0;
+#pragma unroll 1
+    for (int i = 0; i < 6; ++i, place += place < 1 - step ? step : step - 1) {
+        fill = static_cast<float>(sampled.minimum + (double{sampled.maximum} - sampled.minimum) * place);
+        if (static_cast<std::uint32_t>(bits_of(speculation.position.of(fill))) >= speculation.window) return true;
+    }
+    return false;
+}
+
 /// Makes a speculation from the image's sample, unless the sample supports none. By all threads.
-template <int C>
+template <int C, class OfImage>
 __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int channels = measured_channels(C);
     __shared__ Extremes parts[sample_parts][channels];
@@ -210,8 +234,8 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
             speculation.extremes.non_finite[warp] = {};
             speculation.listed[warp] = 0;
             ChannelPlan& channel = plan.channels[warp];
-            const auto samples = static_cast<std::uint64_t>(task.samples());
-            channel.facts = {samples, 0, core::key_float(~minimum), core::key_float(maximum)};
+            const auto pixels = static_cast<std::uint64_t>(task.image.pixels());
+            channel.facts = {pixels, 0, core::key_float(~minimum), core::key_float(maximum)};
             channel.plan_sums();
             speculation.exponents[warp] = channel.exponent;
         } else if (lane <= 12) {
@@ -221,6 +245,15 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
         expect_edges(task, parts[lane], plan, speculation);
     }
     __syncthreads();  // the speculation, for all
+    if constexpr (std::is_same_v<OfImage, Mask>) {
+        bool found = true;
+        if (threadIdx.x == 0) speculation.excluded = 0;
+        if (threadIdx.x < channels)
+            found = find_fill(speculation, plan.channels[threadIdx.x].facts, speculation.fills[threadIdx.x]);
+        found = __syncthreads_and(found);
+        if (threadIdx.x == 0 && !found) speculation.made = false;
+        __syncthreads();  // likewise
+    }
     if (!speculation.made || speculation.window != 0) return;
     BinPosition position{};
     const bool right = find_position(plan.bins, position);
@@ -231,28 +264,32 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
     __syncthreads();  // the plan, for all
 }
 
-/// Sweep 1 by a speculation. Its counts and sums stay in the block; extremes are added to the image's.
-template <int C>
+/// Sweep 1 by a speculation. Its counts and sums stay in the block; extremes and excluded pixels are added to the
+/// image's.
+template <int C, class OfImage>
 __device__ __noinline__ void count_speculatively(const Task<C, false>& task, const BlockPlan& plan,
-                                                 Speculation& speculation) {
+                                                 Speculation& speculation, OfImage of_image) {
     constexpr int channels = measured_channels(C);
     Slots<channels>::prepare(dynamic_shared, plan.bins.bins);
     __syncthreads();  // clear memory
     typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto samples) {
         const auto add = [of = speculation.sums](int c, int power, int part, Word sum) { of[c][power][part] = sum; };
-        count_slots<C, false>(task.image, task.partition_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
+        count_slots<C, false>(task.image, task.partition_of_grid(), plan, dynamic_shared, 0, samples, seldom, add,
+                              of_image);
     };
     if (speculation.window == 0)
         count(SpeculativeSamples<false>{shared_address(&speculation)});
     else
         count(SpeculativeSamples<true>{shared_address(&speculation)});
-    // The barrier of merge_moments has shown every thread's extremes and list.
+    // The barrier of merge_moments has shown every thread's extremes, list and excluded pixels.
     if (threadIdx.x < channels) {
         speculation.extremes.merge(threadIdx.x, task.channel(threadIdx.x).found);
         if (speculation.listed[threadIdx.x] > speculation.capacity)
             *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
     }
+    if constexpr (std::is_same_v<OfImage, Mask>)
+        if (threadIdx.x == 0) global_add(&task.state().masked, Word{speculation.excluded});
     if (speculation.window == 0) return;
     // Lists that the sweep has driven out of L2 are there again once all blocks have come.
     constexpr int in_a_line = 128 / sizeof(uint4);
@@ -305,7 +342,7 @@ __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculati
 }
 
 /// Returns whether the speculation was right; then the block's counts are added to the image's. By all threads.
-template <int C>
+template <int C, class OfImage>
 __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int channels = measured_channels(C);
     const int warp = threadIdx.x / warp_lanes;
@@ -322,6 +359,10 @@ __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockP
         if (const Word sum = speculation.sums[i / 12][i / 3 % 4][i % 3]; sum != 0)
             global_add(&task.channel(i / 12).found.sums[i / 3 % 4][i % 3], sum);
     Slots<channels>::gather(dynamic_shared, plan.bins.bins, [&](int c) { return SlotCounts(task, plan, c); });
+    if constexpr (std::is_same_v<OfImage, Mask>)
+        if (const int c = threadIdx.x; blockIdx.x == 0 && c < channels)
+            if (const Word excluded = fresh_word(&task.state().masked); excluded != 0)
+                count_value(task, plan, c, speculation.fills[c], -static_cast<std::int64_t>(excluded));
     return true;
 }
 
@@ -331,17 +372,18 @@ __device__ inline bool is_large(const Task<C, false>& task) {
 }
 
 /// Does sweep 1 by a speculation, where one is tried and can be made: in all blocks or none.
-template <int C>
-__device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
+template <int C, class OfImage>
+__device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation,
+                                 OfImage of_image) {
     SpeculationState& state = task.state().speculation;
     if (!is_large(task) || fresh(state.backoff) != 0) return false;
     const WorkPartition all = task.partition_of_grid();  // one of so many units of a warp
     const WorkPartition sample = {all.first / warp_lanes * warp_lanes * sample_every + all.first % warp_lanes, all.last,
                                   all.step * sample_every};
-    find_extremes(task, sample, state.sampled[blockIdx.x % sample_parts], sizeof(Extremes), NoResidentImage{});
+    find_extremes(task, sample, state.sampled[blockIdx.x % sample_parts], sizeof(Extremes), of_image);
     wait_for_grid();  // the sample's extremes, for all blocks
-    make_speculation(task, plan, speculation);
-    if (speculation.made) count_speculatively(task, plan, speculation);
+    make_speculation<C, OfImage>(task, plan, speculation);
+    if (speculation.made) count_speculatively(task, plan, speculation, of_image);
     return speculation.made;
 }
 
