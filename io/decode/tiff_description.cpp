@@ -16,7 +16,6 @@ namespace gpuhist::io {
 namespace {
 
 constexpr std::uint64_t most_text = std::uint64_t{1} << 26;
-constexpr std::size_t longest_name = 64;
 constexpr std::string_view micrometer = "\u00b5m";
 
 /// Element of XML that begins at or after a place: its start tag, without the brackets; and where it ends.
@@ -164,7 +163,7 @@ std::string unit_of(std::string_view text) {
         return std::string(micrometer);
     const bool printed =
         std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
-    return printed && text.size() <= longest_name ? std::string(text) : std::string();
+    return printed && text.size() <= longest_channel_name ? std::string(text) : std::string();
 }
 
 /// Size of a pixel, unless a side is not a positive number.
@@ -326,7 +325,7 @@ PageDescription describe_page(const Bytes& file, const TiffLayout& layout, std::
             found.pixel_size = size_in_ome(there->pixels);
         }
     }
-    if (found.channel.size() > longest_name) found.channel.clear();
+    if (found.channel.size() > longest_channel_name) found.channel.clear();
     if (!found.pixel_size) found.pixel_size = size_in_geotiff(layout.directory);
     if (found.pixel_size && layout.orientation >= 5 && layout.orientation <= 8)
         std::swap(found.pixel_size->width, found.pixel_size->height);

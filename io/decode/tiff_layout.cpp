@@ -136,7 +136,6 @@ std::optional<double> number_of_gdal(std::string text) {
 }
 
 constexpr std::uint64_t longest_metadata = 256 << 10;
-constexpr std::size_t longest_name = 64;
 
 /// Descriptions of samples in GDAL's metadata, by place: <Item name="DESCRIPTION" sample="0" role="description">. A
 /// description that is empty, very long or another sample's too is left out: it is no name. GDAL escapes texts twice.
@@ -158,8 +157,9 @@ std::vector<std::string> descriptions_of_gdal(std::string_view xml, std::uint64_
         xml.remove_prefix(end);
     }
     for (std::size_t i = 0; i < found.size(); ++i)
-        if (found[i].size() > longest_name || std::find(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i),
-                                                        found[i]) != found.begin() + static_cast<std::ptrdiff_t>(i))
+        if (found[i].size() > longest_channel_name ||
+            std::find(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(i), found[i]) !=
+                found.begin() + static_cast<std::ptrdiff_t>(i))
             found[i].clear();
     return found;
 }
@@ -697,12 +697,12 @@ namespace {
 
 /// Images that the only directory of a file says there are, one after the other; 1 where it says nothing of the kind.
 std::uint64_t claimed_planes(const TiffDirectory& directory) {
-    constexpr std::uint64_t most_text = 4096;
+    constexpr std::uint64_t longest_description = 4096;
     if (directory.value(tag::compression, compression::none) != compression::none ||
         directory.count(tag::tile_offsets) > 0)
         return 1;
     if (const std::uint64_t planes = directory.count(tag::planes_of_metamorph); planes > 1) return planes;
-    const std::string text = directory.text(tag::image_description, most_text);
+    const std::string text = directory.text(tag::image_description, longest_description);
     const auto number_after = [&](std::string_view word, std::size_t from) {
         std::uint64_t number = 0;
         const std::size_t at = text.find(word, from);

@@ -39,6 +39,9 @@ enum : std::uint64_t {
 };
 }  // namespace tiff_compression
 
+/// Bytes of the longest text that names a channel.
+inline constexpr std::size_t longest_channel_name = 64;
+
 /// A strip or tile in the file.
 struct TiffPiece {
     std::uint64_t x, y, plane;       ///< its first pixel, and of separate planes which

@@ -78,15 +78,15 @@ constexpr TIFFFieldInfo text_field(std::uint32_t tag, const char* name) {
     return {tag, TIFF_VARIABLE, TIFF_VARIABLE, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>(name)};
 }
 
-constexpr std::array fields{numbers_field(tag_pixel_scale, TIFF_DOUBLE, "ModelPixelScale"),
-                            numbers_field(tag_tiepoints, TIFF_DOUBLE, "ModelTiepoint"),
-                            numbers_field(tag_transformation, TIFF_DOUBLE, "ModelTransformation"),
-                            numbers_field(tag_geo_keys, TIFF_SHORT, "GeoKeyDirectory"),
-                            numbers_field(tag_geo_numbers, TIFF_DOUBLE, "GeoDoubleParams"),
-                            text_field(tag_geo_text, "GeoAsciiParams"),
-                            text_field(tag_gdal_metadata, "GDALMetadata"),
-                            text_field(tag_gdal_nodata, "GDALNoData"),
-                            numbers_field(tag_rational_model, TIFF_DOUBLE, "RPCCoefficient")};
+constexpr std::array gdal_fields{numbers_field(tag_pixel_scale, TIFF_DOUBLE, "ModelPixelScale"),
+                                 numbers_field(tag_tiepoints, TIFF_DOUBLE, "ModelTiepoint"),
+                                 numbers_field(tag_transformation, TIFF_DOUBLE, "ModelTransformation"),
+                                 numbers_field(tag_geo_keys, TIFF_SHORT, "GeoKeyDirectory"),
+                                 numbers_field(tag_geo_numbers, TIFF_DOUBLE, "GeoDoubleParams"),
+                                 text_field(tag_geo_text, "GeoAsciiParams"),
+                                 text_field(tag_gdal_metadata, "GDALMetadata"),
+                                 text_field(tag_gdal_nodata, "GDALNoData"),
+                                 numbers_field(tag_rational_model, TIFF_DOUBLE, "RPCCoefficient")};
 
 /// Number as GDAL writes it: every digit that it takes to be the same again.
 std::string nodata_text(double value) {
@@ -246,7 +246,7 @@ class TiffEncoder final : public RowEncoder {
             seek, [](thandle_t) { return 0; }, [](thandle_t handle) -> toff_t { return output_of(handle).size; },
             [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {}, options.get()));
         check(tiff_ != nullptr);
-        if (form.metadata) check(TIFFMergeFieldInfo(tiff_.get(), fields.data(), fields.size()) == 0);
+        if (form.metadata) check(TIFFMergeFieldInfo(tiff_.get(), gdal_fields.data(), gdal_fields.size()) == 0);
     }
     void check(bool done) const {
         if (output_.thrown) std::rethrow_exception(output_.thrown);
