@@ -50,7 +50,7 @@ GPUHIST_SIMD void brief_moments_loop(const float* values, int samples, const cor
 
 /// Counts each channel's high digits: neighbors of one channel may be equal, so the channels take turns.
 template <int channels>
-void count_high_digits(const std::uint16_t (&high)[most_channels][block_pixels], int pixels, std::uint32_t* counts) {
+void count_high_digits(const std::uint16_t (&high)[plane_count][block_pixels], int pixels, std::uint32_t* counts) {
     for (int i = 0; i < pixels; ++i)
         for (int c = 0; c < channels; ++c) ++counts[c * core::digit_values + high[c][i]];
 }
@@ -69,9 +69,9 @@ struct FloatAnalyzer::Worker {
     std::uint64_t pixels = 0;  ///< sweep 1: unmasked
     /// Sweep 1: by high digit, `digit_values` per channel, of one channel several copies; all zero between calls.
     std::vector<std::uint32_t> high;
-    Extremes extremes[most_channels];
+    Extremes extremes[plane_count];
     BinCounter bins;  ///< sweep 2
-    i128 sums[most_channels][4];
+    i128 sums[plane_count][4];
     RankFinder::Kept kept[core::float_channels];
 };
 
@@ -91,11 +91,11 @@ struct FloatAnalyzer::ChannelState {
 /// Targets of the sweeps after the first.
 struct FloatAnalyzer::Plan {
     core::FloatBins bins;
-    core::MomentTerms terms[most_channels];
-    bool varies[most_channels], feeds_pooled[most_channels], known_finite[most_channels];
-    bool within = true;        ///< all samples lie in the range
-    bool poor[most_channels];  ///< channels whose moments are summed once more
-    int bin_workers = 1;       ///< of whose bins there is memory
+    core::MomentTerms terms[plane_count];
+    bool varies[plane_count], feeds_pooled[plane_count], known_finite[plane_count];
+    bool within = true;      ///< all samples lie in the range
+    bool poor[plane_count];  ///< channels whose moments are summed once more
+    int bin_workers = 1;     ///< of whose bins there is memory
 };
 
 FloatAnalyzer::FloatAnalyzer() = default;
@@ -103,13 +103,13 @@ FloatAnalyzer::~FloatAnalyzer() = default;
 
 template <class Source>
 void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
-    static_assert(most_copies <= most_channels);
+    static_assert(most_copies <= plane_count);
     const ImageView& image = source.image;
     const int copies = channels_ == 1 && image.pixels() >= serial_pixels ? most_copies : 1, tables = channels_ * copies;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
-        if (!brief_) worker.high.resize(std::size_t{most_channels} * core::digit_values);
-        alignas(64) std::uint16_t high[most_channels][block_pixels];
+        if (!brief_) worker.high.resize(std::size_t{plane_count} * core::digit_values);
+        alignas(64) std::uint16_t high[plane_count][block_pixels];
         std::uint32_t* const counts = worker.high.data();
         for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
             worker.pixels += static_cast<std::uint64_t>(pixels);
@@ -269,7 +269,7 @@ bool FloatAnalyzer::begin_bins() {
             plan.within = plan.within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
         any = any || plan.varies[c] || plan.feeds_pooled[c];
     }
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], most_channels * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], plane_count * 4, i128{0});
     plan.bin_workers =
         static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * channels_)));
     return any;
@@ -355,7 +355,7 @@ bool FloatAnalyzer::begin_moments() {
         state.moments = {central.mean, core::moment_exponent(central.mean, state.minimum, state.maximum), {}};
         plan_->terms[c] = core::MomentTerms(central.mean, state.moments.exponent);
     }
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], most_channels * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], plane_count * 4, i128{0});
     return any;
 }
 
@@ -519,22 +519,22 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
 }
 
 void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-                          const std::array<std::uint64_t*, most_channels>& counts) {
+                          const std::array<std::uint64_t*, plane_count>& counts) {
     workers_.resize(workers.threads());
     const auto gather = [&](int used) {
         gather_bins(used, [&](BinCounter& counter) {
             std::uint64_t outside = 0;
-            for (int c = 0; c < most_channels; ++c)
+            for (int c = 0; c < plane_count; ++c)
                 if (counts[c]) counter.finish(c, counts[c], outside, outside);
         });
     };
     with_pixel_source(image, [&](const auto& source) {
         const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
             Worker& worker = workers_[number];
-            worker.bins.begin(bins, most_channels, true);
+            worker.bins.begin(bins, plane_count, true);
             alignas(64) float storage[block_pixels];
             for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
-                for (int c = 0; c < most_channels; ++c) {
+                for (int c = 0; c < plane_count; ++c) {
                     if (!counts[c]) continue;
                     const Finite finite = finite_of(planes.values[c], pixels, false, storage);
                     worker.bins.add(c, finite.values, finite.samples);

@@ -38,7 +38,7 @@ class FloatAnalyzer {
     /// Counts the finite samples of some channels into equal bins: counts[c] has `bins.bins` entries, or is null for a
     /// channel that is not wanted. All these samples must be in the range.
     void count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-               const std::array<std::uint64_t*, most_channels>& counts);
+               const std::array<std::uint64_t*, plane_count>& counts);
 
   private:
     struct Worker;

@@ -63,7 +63,7 @@ class BinCounter {
     std::size_t size_ = 0;  ///< of one copy
     std::vector<std::uint32_t> counts_;
     std::unique_ptr<avx512::Scratch> gathered_;
-    int filled_[most_channels] = {};
+    int filled_[plane_count] = {};
 };
 
 }  // namespace gpuhist::cpu

@@ -425,9 +425,9 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     const auto channel_of = [&](int c) {
         return image.channels == 1 ? int{red_channel} : joint ? int{luma_channel} : channel_of_color(image.order, c);
     };
-    counts_.assign(most_channels * bins, 0);
-    tables_.resize(most_channels * bins * sizeof(float));
-    std::array<std::uint64_t*, most_channels> counts{};
+    counts_.assign(plane_count * bins, 0);
+    tables_.resize(plane_count * bins * sizeof(float));
+    std::array<std::uint64_t*, plane_count> counts{};
     for (int c = 0; c < colors; ++c) counts[channel_of(c)] = counts_.data() + bins * channel_of(c);
     floats.count(workers, image, core::FloatBins(range.lower, range.upper, bins, true), counts);
     for (int c = 0; c < colors; ++c) {

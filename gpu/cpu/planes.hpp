@@ -11,7 +11,7 @@
 namespace gpuhist::cpu {
 
 /// Measured channels of an f32 image, as those of its Analysis; gray is the first, alone.
-enum MeasuredChannel { red_channel, green_channel, blue_channel, luma_channel, alpha_channel, most_channels };
+enum MeasuredChannel { red_channel, green_channel, blue_channel, luma_channel, alpha_channel, plane_count };
 
 /// Measured channel of color c < 3, by position in the pixel.
 inline int channel_of_color(ChannelOrder order, int c) {
@@ -21,7 +21,7 @@ inline int channel_of_color(ChannelOrder order, int c) {
 
 /// Block of an f32 image, one plane per measured channel.
 struct Planes {
-    alignas(64) float values[most_channels][block_pixels];
+    alignas(64) float values[plane_count][block_pixels];
 };
 
 /// Fills the planes from interleaved samples, luma included; a 1-channel block fills the first alone.
