@@ -117,6 +117,21 @@ inline double value_at(Depth depth, std::uint64_t code) {
     });
 }
 
+/// Bits of the sample of a depth that is nearest to a value. Integers must hold it.
+inline std::uint64_t sample_bits(Depth depth, double value) {
+    return with_depth(depth, [&](auto type) {
+        using Sample = decltype(type);
+        Sample sample{};
+        if constexpr (is_real<Sample>)
+            sample = rounded_to<Sample>(value);
+        else
+            sample = static_cast<Sample>(value);
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &sample, sizeof sample);
+        return bits;
+    });
+}
+
 /// First and last code of the finite samples of a depth.
 struct CodeRange {
     std::uint64_t first, last;

@@ -11,6 +11,7 @@
 #include "core/levels.hpp"
 #include "core/luma.hpp"
 #include "cpu/by_place.hpp"
+#include "normalize/clahe.hpp"
 #include "normalize/depths.hpp"
 
 namespace gpuhist::cpu {
@@ -150,11 +151,7 @@ void apply(Workers& workers, const NormalizedPixels& pixels, const Normalization
         down(image.height, static_cast<std::int64_t>(normalization.tiles_y), extended);
     const core::Levels levels = core::levels_of(output.depth, normalization.fill);
     const int colors = std::min(image.channels, 3), red = image.order == ChannelOrder::bgr ? 2 : 0;
-    const DepthTraits& traits = traits_of(image.depth);
-    const double brightest =
-        std::clamp(normalization.white.value_or(traits.highest), traits.lowest, traits.highest) - traits.lowest;
-    const std::size_t bins =
-        normalization.clip_white ? static_cast<std::size_t>(brightest) + 1 : TileTables<Sample>::values;
+    const auto bins = static_cast<std::size_t>(core::clahe_bins(normalization, image.depth));
 
     const auto row_of = [](const auto& view, std::int64_t y) {
         return reinterpret_cast<const Sample*>(static_cast<const std::byte*>(view.data) + y * view.row_bytes);

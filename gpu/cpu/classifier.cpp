@@ -198,24 +198,9 @@ void settle(Workers& workers, const ImageView& image, const rules::ImageRules& r
     if (!settles(rules, image.depth, output.depth, normalization)) return;
     const bool converted = output.depth != image.depth, alpha = rules.has_alpha();
     const std::size_t from_bytes = sample_bytes(image.depth), to_bytes = sample_bytes(output.depth);
-    std::array<std::byte, 8> nodata{}, others{}, zero{};
-    with_depth(output.depth, [&](auto type) {
-        using Out = decltype(type);
-        const auto set = [](std::array<std::byte, 8>& to, double value) {
-            Out sample{};
-            if constexpr (core::is_real<Out>)
-                sample = core::rounded_to<Out>(value);
-            else
-                sample = static_cast<Out>(value);
-            std::memcpy(to.data(), &sample, sizeof sample);
-        };
-        if (normalization.fill) {
-            set(nodata, *normalization.fill);
-            others = nodata;
-        } else if (core::is_real<Out>) {
-            set(nodata, std::numeric_limits<double>::quiet_NaN());
-        }
-    });
+    const double nothing = traits_of(output.depth).floating ? std::numeric_limits<double>::quiet_NaN() : 0;
+    const std::uint64_t nodata = core::sample_bits(output.depth, normalization.fill.value_or(nothing)),
+                        others = core::sample_bits(output.depth, normalization.fill.value_or(0)), zero = 0;
     const auto settle_pixel = [&](const std::byte* from, std::byte* to, const CopyClasses& classes, int i) {
         bool all = true;
         for (int c = 0; c < image.channels; ++c) {
@@ -225,14 +210,14 @@ void settle(Workers& workers, const ImageView& image, const rules::ImageRules& r
             if (!is_alpha) all = false;
             std::byte* const written = to + static_cast<std::size_t>(c) * to_bytes;
             if (is_alpha) {
-                if (converted) std::memcpy(written, zero.data(), to_bytes);
+                if (converted) std::memcpy(written, &zero, to_bytes);
             } else if (converted || (is_nodata && normalization.fill)) {
-                std::memcpy(written, (is_nodata ? nodata : others).data(), to_bytes);
+                std::memcpy(written, is_nodata ? &nodata : &others, to_bytes);
             } else if (is_nodata || normalization.valid_only) {
                 std::memcpy(written, from + static_cast<std::size_t>(c) * from_bytes, to_bytes);
             }
         }
-        if (alpha && converted && !all) std::memcpy(to + 3 * to_bytes, zero.data(), to_bytes);
+        if (alpha && converted && !all) std::memcpy(to + 3 * to_bytes, &zero, to_bytes);
     };
     workers.sweep_rows(image.height, image.width, [&](int, std::int64_t begin, std::int64_t end) {
         const auto classes = std::make_unique<CopyClasses>();

@@ -208,7 +208,7 @@ TEST_P(StreamUnclippedSpeculationTest, with_many_alike_at_an_edge) {
     }
 }
 
-// Excluded pixels are in no sample: neither what they hold nor where they lie changes what is expected.
+// Excluded pixels enter no sample: their values and places change no expectation.
 class StreamMaskedSpeculationTest : public StreamUnclippedSpeculationTest {
   protected:
     /// Checks an image with a mask whose excluded pixels hold what would be mispredicted, and `value` in a channel of
@@ -287,7 +287,7 @@ TEST_P(StreamMaskedSpeculationTest, of_unclipped_pixels) {
     check_masked(unclipped(1, 0, 0.9), Speculation::right, by_chance, 0.9f, {1, 5});  // a little beyond the sample
     check_masked(unclipped(1, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
     check_masked(unclipped(1, -3e-20, 1e-20), Speculation::right, by_chance);
-    // Of colors, a sample without some pixels often supports no speculation.
+    // A sample with excluded pixels often supports no speculation of colors.
     check_masked(unclipped(3, 0, 0.9), Speculation::right, [](auto, auto) { return true; });
     check_masked(unclipped(3, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
 }

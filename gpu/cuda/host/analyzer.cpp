@@ -21,6 +21,7 @@
 #include "cuda/pixels/interleave.hpp"
 #include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
+#include "normalize/clahe.hpp"
 #include "normalize/depths.hpp"
 #include "plan/float_details.hpp"
 #include "plan/plan.hpp"
@@ -470,11 +471,7 @@ void Analyzer::enqueue_clahe(const ImageView& image, const MutableImageView* out
         const auto length = [&](std::int64_t side, int tiles) {
             return (extended ? side + tiles - side % tiles : side) / tiles;
         };
-        const DepthTraits& traits = traits_of(image.depth);
-        copy.bins =
-            normalization.clip_white
-                ? static_cast<int>(std::clamp(normalization.white.value_or(traits.highest), 0.0, traits.highest)) + 1
-                : static_cast<int>(traits.values);
+        copy.bins = static_cast<int>(core::clahe_bins(normalization, image.depth));
         const auto n = static_cast<double>(length(image.width, copy.tiles_x) * length(image.height, copy.tiles_y));
         if (normalization.clip_limit > 0)
             copy.most = static_cast<std::uint32_t>(

@@ -1,8 +1,6 @@
 #include "cuda/host/copier.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -15,25 +13,11 @@
 #include "cuda/normalize/place_copy.hpp"
 #include "cuda/normalize/table_copy.hpp"
 #include "normalize/background.hpp"
+#include "normalize/clahe.hpp"
 #include "normalize/depths.hpp"
 
 namespace gpuhist::cuda {
 namespace {
-
-/// Bits of a sample of a depth.
-std::uint64_t bits_of_sample(Depth depth, double value) {
-    std::uint64_t bits = 0;
-    with_depth(depth, [&](auto type) {
-        using Sample = decltype(type);
-        Sample sample{};
-        if constexpr (core::is_real<Sample>)
-            sample = core::rounded_to<Sample>(value);
-        else
-            sample = static_cast<Sample>(value);
-        std::memcpy(&bits, &sample, sizeof sample);
-    });
-    return bits;
-}
 
 class DeviceCopier final : public plan::Copier {
   public:
@@ -187,12 +171,7 @@ class DeviceCopier final : public plan::Copier {
         tables.joint = of.image.channels > 1 && normalization.joint;
         tables.rgb = of.image.order == ChannelOrder::rgb;
         tables.clip_limit = normalization.clip_limit;
-        tables.bins = normalization.clip_white
-                          ? static_cast<std::int64_t>(std::clamp(normalization.white.value_or(traits.highest),
-                                                                 traits.lowest, traits.highest) -
-                                                      traits.lowest) +
-                                1
-                          : std::int64_t{traits.values};
+        tables.bins = core::clahe_bins(normalization, of.image.depth);
         tables.levels = core::levels_of(of.output.depth, normalization.fill);
         const std::size_t sets = tables.joint ? 1 : static_cast<std::size_t>(std::min(of.image.channels, 3)),
                           tiles = static_cast<std::size_t>(tables.tiles()) * sets;
@@ -269,8 +248,8 @@ Settling settling(const ImageView& image, const ClassRules& rules, Depth copy, b
             converted,
             valid_only,
             fill.has_value(),
-            bits_of_sample(copy, fill.value_or(nothing)),
-            bits_of_sample(copy, fill.value_or(0))};
+            core::sample_bits(copy, fill.value_or(nothing)),
+            core::sample_bits(copy, fill.value_or(0))};
 }
 
 std::unique_ptr<plan::Copier> make_copier(int gpu) {

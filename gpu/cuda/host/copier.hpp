@@ -9,7 +9,7 @@
 
 namespace gpuhist::cuda {
 
-/// Excluded samples of an image, and what is written for them in a copy of this depth.
+/// Rules for the excluded samples of an image, and the values written for them in a copy of this depth.
 Settling settling(const ImageView& image, const ClassRules& rules, Depth copy, bool valid_only,
                   const std::optional<double>& fill, bool has_alpha);
 

@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(tile_threads)
             }
             __syncthreads();  // the digit, for all
         }
-        // Of an even number of samples, the other middle one is the same, or the next higher.
+        // The upper of two middle samples has the same value, or the next higher one.
         const bool another = n > 0 && n % 2 == 0 && rank + 1 == same;
         if (another)
             search.each([&](Bits code) {

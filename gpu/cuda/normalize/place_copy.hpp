@@ -20,7 +20,7 @@ struct ClaheTables {
     std::int64_t bins;  ///< over which clipped counts are spread
     core::Levels levels;
     std::uint32_t* counts;  ///< of all values, for `at_once` tiles
-    void* tables;           ///< codes of all values, for all tiles of a channel, then those of the next
+    void* tables;           ///< the code of each value, tile by tile, channel by channel
 
     GPUHIST_HD std::int64_t tiles() const { return std::int64_t{tiles_x} * tiles_y; }
 };

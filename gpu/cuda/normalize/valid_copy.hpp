@@ -5,7 +5,7 @@
 
 namespace gpuhist::cuda {
 
-/// Excluded samples of a copy, and what is written for them.
+/// Rules for the excluded samples of a copy, and the values written for them.
 struct Settling {
     ClassRules rules;  ///< which samples are valid, beside the mask
     Mask mask;
@@ -21,7 +21,7 @@ struct ValidCopy : Settling {
     Common common;  ///< of its result, with the normalization
     Image image;
     Output output;
-    bool alpha_table;  ///< alpha has a table, behind those of the colors
+    bool alpha_table;  ///< a table of alpha follows the tables of the colors
 };
 
 /// Enqueues the building of the LUTs of u8 or u16 from the counts of a result, which is then `ready`; of no samples

@@ -73,11 +73,11 @@ class Engine {
     /// `normalized_depth(...)`. It may be the input itself if they have the same depth. The bytes between its rows are
     /// not written.
     ///
-    /// A GPU writes copies of images in its memory: those of StreamAnalyzer in launches behind the analysis, and others
-    /// from findings that the CPU sees first. InvalidArgument is thrown for copies that need the pixels on the host:
-    /// bands, stretches over zscale of floats or with excluded samples, gray with alpha and excluded samples, exact
-    /// modes of u32, s32 and f64, and of f32 in another depth than u8, u16 and f32. If the pixels are in host memory,
-    /// the CPU writes what StreamAnalyzer does not.
+    /// A GPU writes copies of images in its memory. It writes copies that StreamAnalyzer supports in launches behind
+    /// the analysis, and other copies once the CPU has the findings. InvalidArgument is thrown for copies that need the
+    /// pixels on the host: bands, stretches over zscale of floats or with excluded samples, gray with alpha and
+    /// excluded samples, exact modes of u32, s32 and f64, and of f32 in another depth than u8, u16 and f32. If the
+    /// pixels are in host memory, the CPU writes the copies that StreamAnalyzer does not support.
     virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                            const MutableImageView& output, Analysis& result) = 0;
 
