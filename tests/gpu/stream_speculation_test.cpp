@@ -286,8 +286,8 @@ TEST_P(StreamMaskedSpeculationTest, of_unclipped_pixels) {
     check_masked(unclipped(1, 0, 0.9), Speculation::right, by_chance);
     check_masked(unclipped(1, 0, 0.9), Speculation::right, by_chance, 0.9f, {1, 5});  // a little beyond the sample
     check_masked(unclipped(1, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
-    check_masked(unclipped(1, -3e-20, 1e-20), Speculation::right, by_chance);
-    // A sample with excluded pixels often supports no speculation of colors.
+    check_masked(unclipped(1, 1e-20, 3e-20), Speculation::right, by_chance);
+    check_masked(unclipped(3, 0, 0.9), Speculation::right, by_chance);
     check_masked(unclipped(3, 0, 0.9), Speculation::right, [](auto, auto) { return true; });
     check_masked(unclipped(3, 0, 0.9), Speculation::wrong, by_chance, 0.95f);
 }
