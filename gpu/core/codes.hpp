@@ -110,7 +110,7 @@ void with_sorted(Depth depth, const Function& function) {
 }
 
 /// Value of a code of a depth.
-inline double value_at(Depth depth, std::uint64_t code) {
+GPUHIST_HD inline double value_at(Depth depth, std::uint64_t code) {
     return with_depth(depth, [&](auto sample) {
         using Sample = decltype(sample);
         return value_of(sample_at<Sample>(static_cast<Code<Sample>>(code)));

@@ -1,7 +1,6 @@
 // clahe: contrast-limited adaptive histogram equalization, as cv::createCLAHE. S. M. Pizer et al., Adaptive histogram
 // equalization and its variations (1987); K. Zuiderveld, Graphics Gems IV (1994).
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,41 +16,17 @@
 namespace gpuhist::cpu {
 namespace {
 
-/// Tiles along one side of an image. Where their number does not divide both sides, the image is extended by its mirror
-/// image, as in cv::createCLAHE.
-struct TiledSide {
-    std::int64_t tiles, length;               ///< length of a tile
-    std::vector<std::int64_t> mirrored;       ///< place in the image of each place in the tiles
-    std::vector<std::int64_t> first, second;  ///< tiles between which a place lies
-    std::vector<float> to_second;             ///< weight of the second
+/// Places along one side of an image.
+struct Places {
+    std::int64_t tiles, length;                  ///< length of a tile
+    std::vector<std::int64_t> reflected;         ///< pixel at each place in the tiles
+    std::vector<core::TiledSide::Between> near;  ///< tiles near each pixel
 
-    TiledSide(std::int64_t side, std::int64_t count, bool extended) : tiles(count) {
-        const std::int64_t whole = extended ? side + count - side % count : side;
-        length = whole / count;
-        for (std::int64_t at = 0; at < whole; ++at) mirrored.push_back(reflected(at, side));
-        const float per_tile = 1.0f / static_cast<float>(length);
-        for (std::int64_t at = 0; at < side; ++at) {
-            const float place = static_cast<float>(at) * per_tile - 0.5f;
-            const auto before = static_cast<std::int64_t>(std::floor(place));
-            to_second.push_back(place - static_cast<float>(before));
-            first.push_back(std::max<std::int64_t>(before, 0));
-            second.push_back(std::min(before + 1, count - 1));
-        }
-    }
-
-  private:
-    /// cv::BORDER_REFLECT_101.
-    static std::int64_t reflected(std::int64_t at, std::int64_t side) {
-        if (side == 1) return 0;
-        while (at >= side || at < 0) at = at < 0 ? -at : 2 * side - 2 - at;
-        return at;
+    explicit Places(const core::TiledSide& of) : tiles(of.tiles), length(of.length) {
+        for (std::int64_t at = 0; at < tiles * length; ++at) reflected.push_back(of.reflected(at));
+        for (std::int64_t at = 0; at < of.side; ++at) near.push_back(of.between(at));
     }
 };
-
-template <class Code>
-Code rounded_code(float value) {
-    return static_cast<Code>(std::clamp(std::rint(value), 0.0f, static_cast<float>(std::numeric_limits<Code>::max())));
-}
 
 /// Tables of the tiles of a channel, or of luma.
 template <class Sample>
@@ -59,13 +34,14 @@ class TileTables {
   public:
     using Code = core::Code<Sample>;
     static constexpr std::size_t values = std::size_t{std::numeric_limits<Code>::max()} + 1;
+    static constexpr float highest = static_cast<float>(values - 1);
 
-    TileTables(const TiledSide& across, const TiledSide& down)
+    TileTables(const Places& across, const Places& down)
         : across_(across), down_(down), tables_(static_cast<std::size_t>(across.tiles * down.tiles) * values) {}
 
     /// Makes the tables. `code_at(x, y)` is the code of a pixel, or negative for one that is excluded.
     template <class CodeAt>
-    void make(Workers& workers, const Normalization& normalization, std::size_t bins, const core::Levels& levels,
+    void make(Workers& workers, const Normalization& normalization, std::int64_t bins, const core::Levels& levels,
               const CodeAt& code_at) {
         const std::int64_t pixels = across_.length * across_.tiles * down_.length * down_.tiles;
         workers.sweep(across_.tiles * down_.tiles, 1,
@@ -92,8 +68,8 @@ class TileTables {
         std::int64_t n = 0;
         for (std::int64_t y = top; y < top + down_.length; ++y)
             for (std::int64_t x = left; x < left + across_.length; ++x) {
-                const std::int64_t code =
-                    code_at(across_.mirrored[static_cast<std::size_t>(x)], down_.mirrored[static_cast<std::size_t>(y)]);
+                const std::int64_t code = code_at(across_.reflected[static_cast<std::size_t>(x)],
+                                                  down_.reflected[static_cast<std::size_t>(y)]);
                 if (code < 0) continue;
                 ++counts[static_cast<std::size_t>(code)];
                 ++n;
@@ -103,40 +79,33 @@ class TileTables {
 
     /// Clips counts, spreads what was clipped over the bins, and makes the table of the sums. Without a valid sample,
     /// values stay.
-    static void fill(Code* table, std::vector<std::int32_t>& counts, std::int64_t n, double limit, std::size_t bins,
+    static void fill(Code* table, std::vector<std::int32_t>& counts, std::int64_t n, double limit, std::int64_t bins,
                      const core::Levels& levels) {
         if (n == 0) {
             for (std::size_t code = 0; code < values; ++code)
                 table[code] = static_cast<Code>(levels.clamp(static_cast<std::uint32_t>(code)));
             return;
         }
-        if (limit > 0) {
-            const auto most = static_cast<std::int32_t>(std::max(
-                1.0, std::min(std::floor(limit * static_cast<double>(n) / static_cast<double>(bins)), 2147483647.0)));
+        if (const auto most = static_cast<std::int32_t>(core::highest_count(limit, n, bins)); most > 0) {
             std::int64_t clipped = 0;
             for (std::int32_t& count : counts) {
                 clipped += std::max(count - most, 0);
                 count = std::min(count, most);
             }
-            const auto each = static_cast<std::int32_t>(clipped / static_cast<std::int64_t>(bins));
-            auto rest = static_cast<std::size_t>(clipped % static_cast<std::int64_t>(bins));
-            for (std::size_t code = 0; code < bins; ++code) counts[code] += each;
-            if (rest > 0) {
-                const std::size_t step = std::max<std::size_t>(bins / rest, 1);
-                for (std::size_t code = 0; code < bins && rest > 0; code += step, --rest) ++counts[code];
-            }
+            const core::ClippedSamples<std::int64_t> spread(clipped, bins);
+            for (std::int64_t bin = 0; bin < bins; ++bin)
+                counts[static_cast<std::size_t>(bin)] += static_cast<std::int32_t>(spread.each);
+            for (std::int64_t i = 0; i < spread.rest; ++i) ++counts[static_cast<std::size_t>(i * spread.step)];
         }
         const float scale = static_cast<float>(levels.width()) / static_cast<float>(n);
         std::int32_t sum = 0;
         for (std::size_t code = 0; code < values; ++code) {
             sum += counts[code];
-            table[code] = static_cast<Code>(
-                levels.first +
-                std::min<std::uint32_t>(rounded_code<Code>(static_cast<float>(sum) * scale), levels.width()));
+            table[code] = static_cast<Code>(core::clahe_code(sum, scale, highest, levels));
         }
     }
 
-    const TiledSide &across_, &down_;
+    const Places &across_, &down_;
     std::vector<Code> tables_;
 };
 
@@ -145,13 +114,12 @@ void apply(Workers& workers, const NormalizedPixels& pixels, const Normalization
            const MutableImageView& output) {
     using Code = core::Code<Sample>;
     const ImageView& image = pixels.image;
-    const bool extended = image.width % static_cast<std::int64_t>(normalization.tiles_x) != 0 ||
-                          image.height % static_cast<std::int64_t>(normalization.tiles_y) != 0;
-    const TiledSide across(image.width, static_cast<std::int64_t>(normalization.tiles_x), extended),
-        down(image.height, static_cast<std::int64_t>(normalization.tiles_y), extended);
+    const core::TiledImage tiled(image.width, image.height, static_cast<std::int64_t>(normalization.tiles_x),
+                                 static_cast<std::int64_t>(normalization.tiles_y));
+    const Places across(tiled.across), down(tiled.down);
     const core::Levels levels = core::levels_of(output.depth, normalization.fill);
     const int colors = std::min(image.channels, 3), red = image.order == ChannelOrder::bgr ? 2 : 0;
-    const auto bins = static_cast<std::size_t>(core::clahe_bins(normalization, image.depth));
+    const std::int64_t bins = core::clahe_bins(normalization, image.depth);
 
     const auto row_of = [](const auto& view, std::int64_t y) {
         return reinterpret_cast<const Sample*>(static_cast<const std::byte*>(view.data) + y * view.row_bytes);
@@ -165,20 +133,20 @@ void apply(Workers& workers, const NormalizedPixels& pixels, const Normalization
             for (std::int64_t y = begin; y < end; ++y) {
                 const Sample* in = row_of(image, y);
                 auto* out = reinterpret_cast<Sample*>(static_cast<std::byte*>(output.data) + y * output.row_bytes);
-                const auto row = static_cast<std::size_t>(y);
-                const float lower = down.to_second[row], upper = 1.0f - lower;
+                const auto& [y1, y2, lower] = down.near[static_cast<std::size_t>(y)];
+                const float upper = 1.0f - lower;
                 for (std::int64_t x = 0; x < image.width; ++x) {
-                    const auto column = static_cast<std::size_t>(x);
-                    const float right = across.to_second[column], left = 1.0f - right;
-                    const std::int64_t x1 = across.first[column], x2 = across.second[column];
-                    const Code *a = tables.table(x1, down.first[row]), *b = tables.table(x2, down.first[row]),
-                               *c = tables.table(x1, down.second[row]), *d = tables.table(x2, down.second[row]);
+                    const auto& [x1, x2, right] = across.near[static_cast<std::size_t>(x)];
+                    const float left = 1.0f - right;
+                    const Code *a = tables.table(x1, y1), *b = tables.table(x2, y1), *c = tables.table(x1, y2),
+                               *d = tables.table(x2, y2);
                     for (int channel = from; channel < to; ++channel) {
                         const Code code = core::code_of(in[x * image.channels + channel]);
                         const float value =
                             (static_cast<float>(a[code]) * left + static_cast<float>(b[code]) * right) * upper +
                             (static_cast<float>(c[code]) * left + static_cast<float>(d[code]) * right) * lower;
-                        out[x * image.channels + channel] = core::sample_at<Sample>(rounded_code<Code>(value));
+                        out[x * image.channels + channel] = core::sample_at<Sample>(
+                            static_cast<Code>(core::clahe_rounded(value, TileTables<Sample>::highest)));
                     }
                 }
             }

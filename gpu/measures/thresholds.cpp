@@ -1,5 +1,6 @@
 #include "measures/thresholds.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -12,11 +13,12 @@ std::vector<MeasureValue> Thresholds::values(const Analysis& image) {
     const DepthTraits& traits = traits_of(image.depth);
     const ChannelAnalysis* const luma = channel_of_luma(image);
     if (!luma || traits.counting != Counting::values || traits.floating) return values;
-    const auto found = core::thresholds_of(luma->counts);
-    if (!found) return values;
-    values[0] = traits.lowest + found->otsu;
-    values[1] = traits.lowest + found->triangle;
-    values[2] = traits.lowest + found->li;
+    const ThresholdRule rules[] = {ThresholdRule::otsu, ThresholdRule::triangle, ThresholdRule::li};
+    static_assert(std::size(rules) == std::size(columns));
+    std::transform(std::begin(rules), std::end(rules), values.begin(), [&](ThresholdRule rule) -> MeasureValue {
+        const auto code = core::threshold_by(rule, luma->counts);
+        return code ? MeasureValue(traits.lowest + *code) : MeasureValue();
+    });
     return values;
 }
 

@@ -82,4 +82,12 @@ GPUHIST_HD Out to_depth(Sample v, Levels levels = levels_of_type<Out>()) {
     }
 }
 
+/// Sample of a copy that is not normalized: the same value in a copy of real numbers, else the same fraction.
+template <class Out, class Sample>
+GPUHIST_HD Out kept(Sample v, bool real, Levels levels) {
+    if constexpr (is_real<Out>)
+        if (real) return rounded_to<Out>(value_of(v));
+    return to_depth<Out>(v, levels);
+}
+
 }  // namespace gpuhist::core

@@ -147,14 +147,8 @@ void keep_samples(Depth depth, const void* in, Depth copy, void* out, std::int64
         const auto* const from = static_cast<const decltype(sample)*>(in);
         with_depth(copy, [&](auto to) {
             using Out = decltype(to);
-            for (std::int64_t i = 0; i < count; ++i) {
-                Out& place = static_cast<Out*>(out)[i * stride];
-                if constexpr (is_real<Out>)
-                    place =
-                        real ? rounded_to<Out>(value_of(from[i * stride])) : to_depth<Out>(from[i * stride], levels);
-                else
-                    place = to_depth<Out>(from[i * stride], levels);
-            }
+            for (std::int64_t i = 0; i < count; ++i)
+                static_cast<Out*>(out)[i * stride] = kept<Out>(from[i * stride], real, levels);
         });
     });
 }

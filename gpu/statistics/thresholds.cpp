@@ -98,10 +98,10 @@ double li(const Counts& counts) {
 
 }  // namespace
 
-std::optional<Thresholds> thresholds_of(const std::vector<std::uint64_t>& counts) {
+std::optional<double> threshold_by(ThresholdRule rule, const std::vector<std::uint64_t>& counts) {
     const Counts all(counts);
     if (all.first >= all.last) return std::nullopt;
-    return Thresholds{otsu(all), triangle(all), li(all)};
+    return rule == ThresholdRule::otsu ? otsu(all) : rule == ThresholdRule::triangle ? triangle(all) : li(all);
 }
 
 }  // namespace gpuhist::core

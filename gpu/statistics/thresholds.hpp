@@ -5,15 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "gpuhist/normalize.hpp"
+
 namespace gpuhist::core {
 
-/// Thresholds as codes: samples over them are bright.
-struct Thresholds {
-    double otsu, triangle, li;
-};
-
-/// Thresholds of samples, from their counts by code. Absent unless at least two codes occur. Sources: cv::THRESH_OTSU,
-/// cv::THRESH_TRIANGLE, skimage.filters.threshold_li.
-std::optional<Thresholds> thresholds_of(const std::vector<std::uint64_t>& counts);
+/// Threshold of samples as a code, from their counts by code: samples over it are bright. Absent unless at least two
+/// codes occur. Sources: cv::THRESH_OTSU, cv::THRESH_TRIANGLE, skimage.filters.threshold_li.
+std::optional<double> threshold_by(ThresholdRule rule, const std::vector<std::uint64_t>& counts);
 
 }  // namespace gpuhist::core

@@ -467,15 +467,9 @@ void Analyzer::enqueue_clahe(const ImageView& image, const MutableImageView* out
                      common(image, request, nullptr, results), stream);
         copy.image = {image.data, image.width, image.height, image.row_bytes};
         copy.output = {output->data, output->row_bytes};
-        const bool extended = image.width % copy.tiles_x != 0 || image.height % copy.tiles_y != 0;
-        const auto length = [&](std::int64_t side, int tiles) {
-            return (extended ? side + tiles - side % tiles : side) / tiles;
-        };
         copy.bins = static_cast<int>(core::clahe_bins(normalization, image.depth));
-        const auto n = static_cast<double>(length(image.width, copy.tiles_x) * length(image.height, copy.tiles_y));
-        if (normalization.clip_limit > 0)
-            copy.most = static_cast<std::uint32_t>(
-                std::clamp(std::floor(normalization.clip_limit * n / copy.bins), 1.0, 2147483647.0));
+        const core::TiledImage tiled(image.width, image.height, copy.tiles_x, copy.tiles_y);
+        copy.most = core::highest_count(normalization.clip_limit, tiled.across.length * tiled.down.length, copy.bins);
     }
     copy.levels = core::levels_of(image.depth, normalization.fill);
     copy.rgb = image.order == ChannelOrder::rgb;

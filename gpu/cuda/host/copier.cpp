@@ -95,7 +95,7 @@ class DeviceCopier final : public plan::Copier {
     }
 
     void write(const plan::DeviceCopy& of, const std::array<const core::CurveFacts*, 4>& facts, const Launch& launch) {
-        CurveCopy copy{pixel_copy(of), of.normalization.mode, traits_of(of.normalization.mode).real, {}};
+        CurveCopy copy{pixel_copy(of), traits_of(of.normalization.mode).real, {}};
         std::size_t bytes = 0;
         for (const core::CurveFacts* one : facts)
             if (one) bytes += 2 * place_after(one->matched.values.size() * sizeof(double));
@@ -109,12 +109,11 @@ class DeviceCopier final : public plan::Copier {
                 to = copy.curves[same];
                 continue;
             }
-            const core::MatchedValues& matched = facts[c]->matched;
             to.maps = true;
             to.numbers = *facts[c];
-            to.count = static_cast<std::int64_t>(matched.values.size());
-            to.values = memory.add(matched.values.data(), matched.values.size() * sizeof(double));
-            to.matched = memory.add(matched.matched.data(), matched.matched.size() * sizeof(double));
+            to.match = core::MatchCurve(*facts[c]);
+            to.match.values = memory.add(facts[c]->matched.values);
+            to.match.matched = memory.add(facts[c]->matched.matched);
         }
         launch_curve_copy(copy, launch);
     }

@@ -29,6 +29,7 @@ struct Image {
 struct Mask {
     const std::uint8_t* data;
     std::int64_t row_bytes;
+    GPUHIST_HD bool keeps(std::int64_t x, std::int64_t y) const { return !data || data[y * row_bytes + x] != 0; }
 };
 
 /// Place of a normalized copy; packed where its image is.

@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads) key_kernel(const __grid_constant__ Ke
     for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < pixels;
          i += std::int64_t{gridDim.x} * threads) {
         const std::int64_t y = divide(i, p.image.width), x = i - y * p.image.width;
-        if (p.mask.data && p.mask.data[y * p.mask.row_bytes + x] == 0) continue;
+        if (!p.mask.keeps(x, y)) continue;
         const auto* pixel =
             reinterpret_cast<const Sample*>(static_cast<const char*>(p.image.data) + y * p.image.row_bytes) +
             x * p.channels;

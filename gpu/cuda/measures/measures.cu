@@ -64,7 +64,7 @@ class MeasuringWarp {
             const auto* pixel =
                 reinterpret_cast<const Sample*>(static_cast<const char*>(p_.image.data) + y * p_.image.row_bytes) +
                 x_ * p_.channels;
-            const bool valid = !p_.mask.data || p_.mask.data[y * p_.mask.row_bytes + x_] != 0;
+            const bool valid = p_.mask.keeps(x_, y);
             const core::Code<Sample> red = code(pixel, p_.red);
             own = red;
             if (p_.green != p_.red) {

@@ -4,6 +4,7 @@
 #include "cuda/block/reduce.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/normalize/clahe.hpp"
+#include "normalize/clahe.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -16,48 +17,20 @@ constexpr int together = 4;
 /// Rows whose words a thread loads before it uses the first.
 constexpr int rows_at_once = 4;
 
-/// Tiles along one side, as in cpu/clahe.cpp.
-struct Side {
-    std::int64_t side, tiles, length;
-    float inverse;  ///< of the length
+__device__ inline core::TiledImage tiles_of(const ClaheCopy& p) {
+    return {p.image.width, p.image.height, p.tiles_x, p.tiles_y};
+}
 
-    __device__ Side(std::int64_t of, int count, bool extended)
-        : side(of),
-          tiles(count),
-          length((extended ? of + count - of % count : of) / count),
-          inverse(1.0f / static_cast<float>(length)) {}
-    /// cv::BORDER_REFLECT_101.
-    __device__ std::int64_t reflected(std::int64_t at) const {
-        if (side == 1) return 0;
-        while (at >= side || at < 0) at = at < 0 ? -at : 2 * side - 2 - at;
-        return at;
-    }
-    /// Place among the centers of the tiles.
-    __device__ float place(std::int64_t at) const {
-        const float value = side <= 0x7FFFFFFF ? static_cast<float>(static_cast<int>(at)) : static_cast<float>(at);
-        return value * inverse - 0.5f;
-    }
-    /// First pixel behind the center of tile `before`; of -1, the first of all; of the last tile, the first behind it.
-    __device__ std::int64_t first_behind(std::int64_t before) const {
-        if (before < 0) return 0;
-        if (before >= tiles) return side;
-        std::int64_t at = min((2 * before + 1) * length / 2, side);
-        const auto is_behind = [&](std::int64_t one) { return floorf(place(one)) >= static_cast<float>(before); };
-        while (at > 0 && is_behind(at - 1)) --at;
-        while (at < side && !is_behind(at)) ++at;
-        return at;
-    }
-};
-
-struct Sides {
-    Side across, down;
-
-    __device__ explicit Sides(const ClaheCopy& p)
-        : across(p.image.width, p.tiles_x, extended(p)), down(p.image.height, p.tiles_y, extended(p)) {}
-    __device__ static bool extended(const ClaheCopy& p) {
-        return p.image.width % p.tiles_x != 0 || p.image.height % p.tiles_y != 0;
-    }
-};
+/// First pixel behind the center of tile `before`; of -1, the first of all; of the last tile, the first behind it.
+__device__ inline std::int64_t first_behind(const core::TiledSide& of, std::int64_t before) {
+    if (before < 0) return 0;
+    if (before >= of.tiles) return of.side;
+    std::int64_t at = min((2 * before + 1) * of.length / 2, of.side);
+    const auto is_behind = [&](std::int64_t one) { return floorf(of.place(one)) >= static_cast<float>(before); };
+    while (at > 0 && is_behind(at - 1)) --at;
+    while (at < of.side && !is_behind(at)) ++at;
+    return at;
+}
 
 __device__ inline const std::uint8_t* row_of(const Image& image, std::int64_t y) {
     return static_cast<const std::uint8_t*>(image.data) + y * image.row_bytes;
@@ -89,7 +62,7 @@ __global__ void __launch_bounds__(clahe_threads, 4) count_kernel(const __grid_co
     __shared__ std::uint32_t counts[values * warp_lanes];
     constexpr int row_bits = 7;  // of the bytes of a value's counters
     static_assert(1 << row_bits == warp_lanes * sizeof(std::uint32_t));
-    const Sides sides(p);
+    const core::TiledImage tiled = tiles_of(p);
     const std::uint32_t mine = threadIdx.x % warp_lanes * static_cast<std::uint32_t>(sizeof(std::uint32_t));
     // The code stands above `row_bits` in `place`; other bits are anything.
     const auto count_at = [&](std::uint32_t place) {
@@ -110,17 +83,17 @@ __global__ void __launch_bounds__(clahe_threads, 4) count_kernel(const __grid_co
         const int tile = item / count_slabs, slab = item % count_slabs;
         for (int i = static_cast<int>(threadIdx.x); i < values * warp_lanes; i += clahe_threads) counts[i] = 0;
         __syncthreads();  // clear counters
-        const std::int64_t height = sides.down.length, width = sides.across.length, top = tile / p.tiles_x * height,
+        const std::int64_t height = tiled.down.length, width = tiled.across.length, top = tile / p.tiles_x * height,
                            left = tile % p.tiles_x * width, right = left + width, start = left - left % together,
                            begin = top + height * slab / count_slabs, end = top + height * (slab + 1) / count_slabs;
-        const bool below = end > sides.down.side;  // the image
+        const bool below = end > tiled.down.side;  // the image
         for_each_word((right - start + together - 1) / together, [&](std::int64_t word, int group, int groups) {
             const std::int64_t x = start + word * together;
-            if (!words || below || x + together > sides.across.side) {
+            if (!words || below || x + together > tiled.across.side) {
                 for (std::int64_t y = begin + group; y < end; y += groups)
                     for (std::int64_t one = max(x, left); one < min(x + together, right); ++one) {
                         const std::uint8_t* const pixel =
-                            row_of(p.image, sides.down.reflected(y)) + sides.across.reflected(one) * C;
+                            row_of(p.image, tiled.down.reflected(y)) + tiled.across.reflected(one) * C;
                         if (C == 1)
                             count_at(pixel[0] << row_bits);
                         else
@@ -169,7 +142,7 @@ __global__ void __launch_bounds__(clahe_threads, 4) count_kernel(const __grid_co
 __global__ void __launch_bounds__(values) table_kernel(const __grid_constant__ ClaheCopy p) {
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint32_t clipped;
-    const Sides sides(p);
+    const core::TiledImage tiled = tiles_of(p);
     const auto bin = static_cast<std::uint32_t>(threadIdx.x);
     std::uint32_t* const at = p.memory.counts + blockIdx.x * values + bin;
     std::uint32_t count = *at;
@@ -181,21 +154,15 @@ __global__ void __launch_bounds__(values) table_kernel(const __grid_constant__ C
         __syncthreads();  // all is clipped
         count = min(count, p.most);
         const auto bins = static_cast<std::uint32_t>(p.bins);
-        const std::uint32_t rest = clipped % bins;
-        if (bin < bins) {
-            count += clipped / bins;
-            const std::uint32_t step = rest > 0 ? max(bins / rest, 1u) : 1;
-            if (bin % step == 0 && bin / step < rest) ++count;
-        }
+        if (bin < bins) count += core::ClippedSamples<std::uint32_t>(clipped, bins).of(bin);
     }
     std::uint64_t all = 0;
     const std::uint64_t through = scan_lanes(count);
-    const auto sum = static_cast<std::uint32_t>(through + scan_warps(through, scratch, all));
-    const std::int64_t n = sides.across.length * sides.down.length;
+    const auto sum = static_cast<std::int32_t>(through + scan_warps(through, scratch, all));
+    const std::int64_t n = tiled.across.length * tiled.down.length;
     const float scale = static_cast<float>(p.levels.width()) / static_cast<float>(n);
-    const float value = fminf(fmaxf(rintf(static_cast<float>(static_cast<int>(sum)) * scale), 0.0f), 255.0f);
     p.memory.tables[blockIdx.x * values + bin] =
-        static_cast<std::uint8_t>(p.levels.first + min(static_cast<std::uint32_t>(value), p.levels.width()));
+        static_cast<std::uint8_t>(core::clahe_code(sum, scale, static_cast<float>(values - 1), p.levels));
 }
 
 /// Products of a word's bytes and weights, each rounded once. A byte under the exponent of 2^23 is 2^23 more than
@@ -221,7 +188,7 @@ template <int C>
 __global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_constant__ ClaheCopy p, int from, int to) {
     __shared__ std::uint32_t tables[values];
     __shared__ std::int64_t ends[4];
-    const Sides sides(p);
+    const core::TiledImage tiled = tiles_of(p);
     const bool words = in_words(p.image.data, p.image.row_bytes) && in_words(p.output.data, p.output.row_bytes);
     const auto selected = [&](int channel) {
         return C == 1 || (channel >= from && channel < to) || (C == 4 && channel == 3 && to == 3);
@@ -238,9 +205,9 @@ __global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_con
             tables[threadIdx.x] = value(before_y, before_x) | value(before_y, before_x + 1) << 8 |
                                   value(before_y + 1, before_x) << 16 | value(before_y + 1, before_x + 1) << 24;
             if (threadIdx.x < 2)
-                ends[threadIdx.x] = sides.across.first_behind(before_x + static_cast<int>(threadIdx.x));
+                ends[threadIdx.x] = first_behind(tiled.across, before_x + static_cast<int>(threadIdx.x));
             else if (threadIdx.x < 4)
-                ends[threadIdx.x] = sides.down.first_behind(before_y + static_cast<int>(threadIdx.x) - 2);
+                ends[threadIdx.x] = first_behind(tiled.down, before_y + static_cast<int>(threadIdx.x) - 2);
         }
         __syncthreads();  // tables and ends, for all
         const std::int64_t first = ends[0] * C, end = ends[1] * C, start = first - first % together,
@@ -256,7 +223,7 @@ __global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_con
                 const std::int64_t at = s + k, x = C == 1 ? at : at / C;
                 mine[k] = at >= first && at < end && selected(static_cast<int>(at - x * C));
                 all = all && mine[k];
-                const float weight = sides.across.place(x) - static_cast<float>(before_x);
+                const float weight = tiled.across.place(x) - static_cast<float>(before_x);
                 right[k] = Weight(weight);
                 left[k] = Weight(1.0f - weight);
             }
@@ -270,7 +237,7 @@ __global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_con
             const std::uint8_t* in = row_of(p.image, first_row + group) + s;
             std::uint8_t* out =
                 static_cast<std::uint8_t*>(p.output.data) + (first_row + group) * p.output.row_bytes + s;
-            const bool loads_words = words && s + together <= sides.across.side * C;
+            const bool loads_words = words && s + together <= tiled.across.side * C;
             for (std::int64_t y = first_row + group; y < last_row; y += rows_at_once * groups) {
                 std::uint32_t codes[rows_at_once] = {};
 #pragma unroll
@@ -286,7 +253,7 @@ __global__ void __launch_bounds__(clahe_threads, 4) copy_kernel(const __grid_con
 #pragma unroll
                 for (int r = 0; r < rows_at_once; ++r, out += out_step) {
                     if (y + r * groups >= last_row) break;
-                    const float lower = sides.down.place(y + r * groups) - static_cast<float>(before_y),
+                    const float lower = tiled.down.place(y + r * groups) - static_cast<float>(before_y),
                                 upper = 1.0f - lower;
                     std::uint32_t made[together];
 #pragma unroll

@@ -5,6 +5,7 @@
 
 #include "cuda/normalize/pixel_copy.hpp"
 #include "normalize/curves/facts.hpp"
+#include "normalize/curves/match.hpp"
 
 namespace gpuhist::cuda {
 
@@ -12,15 +13,12 @@ namespace gpuhist::cuda {
 struct CurveOfChannel {
     bool maps = false;  ///< else samples stay as they are
     core::CurveNumbers numbers{0, 1, {}};
+    core::MatchCurve match{};  ///< with values in device memory
     core::Levels levels{};
-    std::int64_t count = 0;           ///< values that are matched
-    const double* values = nullptr;   ///< ascending, in device memory
-    const double* matched = nullptr;  ///< likewise
 };
 
 /// Copy by a curve for each position in the pixel.
 struct CurveCopy : PixelCopy {
-    NormalizeMode mode;
     bool real;  ///< of the mode
     CurveOfChannel curves[4];
 };

@@ -95,7 +95,7 @@ __device__ inline void write_pixels(const PixelCopy& p, const Map& map) {
             double values[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) values[c] = value_of_bits(p.depth, pixel[c]);
-            settle(p, is_unmasked(p.mask, x, y), values, pixel, written);
+            settle(p, p.mask.keeps(x, y), values, pixel, written);
         }
 #pragma unroll
         for (int c = 0; c < 4; ++c)

@@ -8,6 +8,7 @@
 
 #include "core/luma.hpp"
 #include "cuda/normalize/pixel_copy.cuh"
+#include "normalize/clahe.hpp"
 #include "normalize/depths.hpp"
 
 namespace gpuhist::cuda {
@@ -27,41 +28,14 @@ __device__ PixelClasses classes_of(const PixelCopy& p, std::int64_t x, std::int6
     double values[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) values[c] = value_of_bits(p.depth, pixel[c]);
-    return {p.rules, is_unmasked(p.mask, x, y), values};
+    return {p.rules, p.mask.keeps(x, y), values};
 }
 
 // ---- clahe ----------------------------------------------------------------------------------------------------------
 
-/// Tiles along one side, as in cpu/clahe.cpp.
-struct ClaheSide {
-    std::int64_t side, tiles, length;
-
-    __device__ ClaheSide(std::int64_t pixels, std::int64_t count, bool extended)
-        : side(pixels), tiles(count), length((extended ? pixels + count - pixels % count : pixels) / count) {}
-    /// Place in the image of a place in the tiles: cv::BORDER_REFLECT_101.
-    __device__ std::int64_t mirrored(std::int64_t at) const {
-        if (side == 1) return 0;
-        while (at >= side || at < 0) at = at < 0 ? -at : 2 * side - 2 - at;
-        return at;
-    }
-    /// Tiles between which a place lies, and the weight of the second.
-    __device__ float between(std::int64_t at, std::int64_t& first, std::int64_t& second) const {
-        const float place = static_cast<float>(at) * (1.0f / static_cast<float>(length)) - 0.5f;
-        const float before = floorf(place);
-        first = max(static_cast<long long>(before), 0LL);
-        second = min(static_cast<long long>(before) + 1, static_cast<long long>(tiles - 1));
-        return place - before;
-    }
-};
-struct ClaheSides {
-    ClaheSide across, down;
-
-    __device__ ClaheSides(const PixelCopy& p, const ClaheTables& t)
-        : across(p.image.width, t.tiles_x, extended(p, t)), down(p.image.height, t.tiles_y, extended(p, t)) {}
-    __device__ static bool extended(const PixelCopy& p, const ClaheTables& t) {
-        return p.image.width % t.tiles_x != 0 || p.image.height % t.tiles_y != 0;
-    }
-};
+__device__ core::TiledImage tiles_of(const PixelCopy& p, const ClaheTables& t) {
+    return {p.image.width, p.image.height, t.tiles_x, t.tiles_y};
+}
 
 /// Values of the type of an image of 8 or 16 bits, and a code as a table has it.
 __device__ std::int64_t values_of(Depth depth) {
@@ -72,15 +46,15 @@ __device__ std::int64_t values_of(Depth depth) {
 __global__ void __launch_bounds__(copy_threads)
     tile_count_kernel(const __grid_constant__ PixelCopy p, const __grid_constant__ ClaheTables t, int channel,
                       std::int64_t first, std::int64_t tiles) {
-    const ClaheSides sides(p, t);
-    const std::int64_t length = sides.across.length, of_tile = length * sides.down.length, values = values_of(p.depth);
+    const core::TiledImage tiled = tiles_of(p, t);
+    const std::int64_t length = tiled.across.length, of_tile = length * tiled.down.length, values = values_of(p.depth);
     const int bytes = bytes_of(p.depth), red = t.rgb ? 0 : 2;
     const std::int64_t step = std::int64_t{gridDim.x} * copy_threads;
     for (std::int64_t i = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x; i < of_tile * tiles; i += step) {
         const std::int64_t k = divide(i, of_tile), tile = first + k, within = i - k * of_tile;
         const std::int64_t row = divide(within, length), tile_y = divide(tile, t.tiles_x);
-        const std::int64_t x = sides.across.mirrored((tile - tile_y * t.tiles_x) * length + within - row * length),
-                           y = sides.down.mirrored(tile_y * sides.down.length + row);
+        const std::int64_t x = tiled.across.reflected((tile - tile_y * t.tiles_x) * length + within - row * length),
+                           y = tiled.down.reflected(tile_y * tiled.down.length + row);
         Bits pixel[4];
         load_pixel(p, x, y, bytes, pixel);
         if (p.excludes) {
@@ -120,21 +94,13 @@ __global__ void __launch_bounds__(tile_threads)
             return all;
         };
         const std::uint64_t n = total([](std::uint32_t count) { return count; });
-        std::uint32_t most = 0xFFFFFFFFu;
-        std::int64_t more = 0, rest = 0, apart = 1;
-        if (t.clip_limit > 0 && n > 0) {
-            const double highest = floor(t.clip_limit * static_cast<double>(n) / static_cast<double>(t.bins));
-            most = static_cast<std::uint32_t>(fmax(1.0, fmin(highest, 2147483647.0)));
-            const auto clipped =
-                static_cast<std::int64_t>(total([&](std::uint32_t count) { return count > most ? count - most : 0u; }));
-            more = clipped / t.bins;
-            rest = clipped - more * t.bins;
-            if (rest > 0) apart = max(t.bins / rest, std::int64_t{1});
-        }
+        const std::uint32_t most = core::highest_count(t.clip_limit, static_cast<std::int64_t>(n), t.bins);
+        const auto clipped = [&](std::uint32_t count) { return most > 0 && count > most ? count - most : 0u; };
+        const core::ClippedSamples<std::int64_t> gained(most > 0 ? static_cast<std::int64_t>(total(clipped)) : 0,
+                                                        t.bins);
         const auto spread = [&](std::int64_t v) {
-            std::uint64_t count = min(counts[v], most);
-            if (v < t.bins) count += more + (v % apart == 0 && v / apart < rest ? 1 : 0);
-            return count;
+            return std::uint64_t{counts[v] - clipped(counts[v])} +
+                   static_cast<std::uint64_t>(v < t.bins ? gained.of(v) : 0);
         };
         std::uint64_t own = 0, all = 0;
         for (std::int64_t v = begin; v < end; ++v) own += spread(v);
@@ -146,10 +112,8 @@ __global__ void __launch_bounds__(tile_threads)
             std::uint32_t code = t.levels.clamp(static_cast<std::uint32_t>(v));
             if (n > 0) {
                 sum += spread(v);
-                const float value = rintf(static_cast<float>(static_cast<std::int32_t>(sum)) * scale);
-                const float top = static_cast<float>(values - 1);
                 code =
-                    t.levels.first + min(static_cast<std::uint32_t>(fminf(fmaxf(value, 0.0f), top)), t.levels.width());
+                    core::clahe_code(static_cast<std::int32_t>(sum), scale, static_cast<float>(values - 1), t.levels);
             }
             if (bytes)
                 static_cast<std::uint8_t*>(t.tables)[at + v] = static_cast<std::uint8_t>(code);
@@ -163,7 +127,7 @@ __global__ void __launch_bounds__(tile_threads)
 /// Kernel of a copy between the tables of four tiles. Launch: any grid.
 __global__ void __launch_bounds__(copy_threads)
     clahe_copy_kernel(const __grid_constant__ PixelCopy p, const __grid_constant__ ClaheTables t) {
-    const ClaheSides sides(p, t);
+    const core::TiledImage tiled = tiles_of(p, t);
     const std::int64_t values = values_of(p.depth);
     const bool bytes = bytes_of(p.depth) == 1;
     const float top = static_cast<float>(values - 1);
@@ -172,9 +136,9 @@ __global__ void __launch_bounds__(copy_threads)
                                         : __ldg(static_cast<const std::uint16_t*>(t.tables) + at));
     };
     write_pixels(p, [&](std::int64_t x, std::int64_t y, const Bits(&pixel)[4], Bits(&written)[4]) {
-        std::int64_t x1, x2, y1, y2;
-        const float right = sides.across.between(x, x1, x2), left = 1.0f - right;
-        const float lower = sides.down.between(y, y1, y2), upper = 1.0f - lower;
+        const auto [x1, x2, right] = tiled.across.between(x);
+        const auto [y1, y2, lower] = tiled.down.between(y);
+        const float left = 1.0f - right, upper = 1.0f - lower;
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
             written[c] = pixel[c];
@@ -186,7 +150,7 @@ __global__ void __launch_bounds__(copy_threads)
             };
             const float value =
                 (at(x1, y1) * left + at(x2, y1) * right) * upper + (at(x1, y2) * left + at(x2, y2) * right) * lower;
-            const auto rounded = static_cast<std::uint32_t>(fminf(fmaxf(rintf(value), 0.0f), top));
+            const std::uint32_t rounded = core::clahe_rounded(value, top);
             with_depth(p.depth, [&](auto type) {
                 using Sample = decltype(type);
                 written[c] = bits_of(core::sample_at<Sample>(static_cast<core::Code<Sample>>(rounded)));
@@ -216,14 +180,6 @@ struct TileSearch {
         }
     }
 };
-
-/// Value of a code of a depth.
-__device__ double value_of_code(Depth depth, Bits code) {
-    return with_depth(depth, [&](auto type) {
-        using Sample = decltype(type);
-        return core::value_of(core::sample_at<Sample>(static_cast<core::Code<Sample>>(code)));
-    });
-}
 
 /// Kernel of the medians of tiles. Launch: a block per tile and color, at most.
 __global__ void __launch_bounds__(tile_threads)
@@ -278,7 +234,8 @@ __global__ void __launch_bounds__(tile_threads)
             });
         __syncthreads();  // the next higher, for all
         if (threadIdx.x == 0) {
-            const double lower = value_of_code(p.depth, found), upper = another ? value_of_code(p.depth, above) : lower;
+            const double lower = core::value_at(p.depth, found),
+                         upper = another ? core::value_at(p.depth, above) : lower;
             b.medians[item] = n == 0       ? std::numeric_limits<double>::quiet_NaN()
                               : n % 2 == 1 ? lower
                                            : lower / 2 + upper / 2;

@@ -59,8 +59,7 @@ __device__ __noinline__ Out tone_of(const Common& common, const ToneTraits& trai
     Out result{};
     if (traits.curve) {
         core::with_numeric_curve(facts.numbers, [&](const auto& curve) {
-            using Curve = std::decay_t<decltype(curve)>;
-            result = core::written<Out>(curve(static_cast<double>(value)), Curve::in_samples ? facts.numbers.range : 1,
+            result = core::written<Out>(curve(static_cast<double>(value)), core::unit_of(curve, facts.numbers),
                                         traits.real, common.levels);
         });
         return result;
@@ -74,14 +73,6 @@ __device__ __noinline__ Out tone_of(const Common& common, const ToneTraits& trai
                                                               facts.integers.mean_std.std));
     });
     return result;
-}
-
-/// Sample of a copy for a value that stays as it is.
-template <class Out, typename T>
-__device__ Out kept_value(bool real, T value, core::Levels levels) {
-    if constexpr (core::is_real<Out>)
-        if (real) return static_cast<Out>(value);
-    return core::to_depth<Out>(value, levels);
 }
 
 /// Kernel that builds an image's tables from the counts of its result, and publishes that. Launch: lut_blocks.
@@ -133,13 +124,13 @@ __global__ void __launch_bounds__(lut_threads)
         const auto value = static_cast<T>(first + lane);
         Out* const to = luts + item * warp_lanes + lane;
         if (t == tables) {
-            *to = kept_value<Out>(traits.real, value, core::levels_of_type<Out>());
+            *to = core::kept<Out>(value, traits.real, core::levels_of_type<Out>());
             continue;
         }
         std::uint64_t through = 0;
         if (common.needs == NormalizeNeeds::counts)
             through = samples_through<T>(LutChannels<C>(common.normalization, traits.by_luma, t), counts, first);
-        *to = facts[t].keep ? kept_value<Out>(traits.real, value, common.levels)
+        *to = facts[t].keep ? core::kept<Out>(value, traits.real, common.levels)
                             : tone_of<Out>(common, traits, facts[t], value, through);
     }
     __syncwarp();

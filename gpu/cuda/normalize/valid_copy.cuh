@@ -67,11 +67,6 @@ __device__ inline void settle(const Settling& p, bool unmasked, const Value (&va
     if (C == 4 && p.has_alpha && converted && !all) written[C - 1] = Out{0};
 }
 
-/// Verdict on a pixel, whether its mask keeps it.
-__device__ inline bool is_unmasked(const Mask& mask, std::int64_t x, std::int64_t y) {
-    return !mask.data || mask.data[y * mask.row_bytes + x] != 0;
-}
-
 /// Writes a copy: `map(pixel, written)` maps a pixel's samples. By all threads of a grid. A pixel is read before it is
 /// written, so that the copy may lie where the image does.
 template <int C, class Sample, class Out, class Map>
@@ -91,7 +86,7 @@ __device__ inline void write_copy(const ValidCopy& p, const Map& map) {
             Out same[C];
 #pragma unroll
             for (int c = 0; c < C; ++c) same[c] = static_cast<Out>(pixel[c]);
-            settle(p, is_unmasked(p.mask, x, y), pixel, same, written);
+            settle(p, p.mask.keeps(x, y), pixel, same, written);
         }
 #pragma unroll
         for (int c = 0; c < C; ++c) to[c] = written[c];

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(threads)
         const auto* pixel =
             reinterpret_cast<const Sample*>(static_cast<const char*>(image.data) + y * image.row_bytes) +
             x * rules.channels;
-        const PixelClasses of(rules, in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0), pixel);
+        const PixelClasses of(rules, in && mask.keeps(x, y), pixel);
         sums.add(of, rules.channels, colors);
         if (!in) continue;
         if (to.mask) to.mask[i] = !of.unmasked ? 0 : (of.nodata & to.also) == 0 ? 1 : to.nodata;

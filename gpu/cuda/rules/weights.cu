@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(threads<Sample>)
         if (in)
 #pragma unroll
             for (int c = 0; c < C; ++c) code[c] = core::code_of(pixel[c]);
-        const PixelClasses of(p.rules, in && (!p.mask.data || p.mask.data[y * p.mask.row_bytes + x] != 0), pixel);
+        const PixelClasses of(p.rules, in && p.mask.keeps(x, y), pixel);
         classes.add(of, C, p.luma_bits);
         const std::uint32_t weight = p.opaque != 0 ? p.opaque : code[C - 1];
 #pragma unroll

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(threads)
     for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
         const std::int64_t y = channel.image.height == 1 ? 0 : divide(begin + i, channel.image.width);
         const std::int64_t x = begin + i - y * channel.image.width;
-        if (channel.mask.data && channel.mask.data[y * channel.mask.row_bytes + x] == 0) {
+        if (!channel.mask.keeps(x, y)) {
             atomicAdd(masked, 1u);
             codes[i] = ~core::Code<Sample>{0};
             continue;

@@ -44,10 +44,6 @@ double value_at_rank(const Samples& samples, std::uint64_t rank) {
 /// Bins of a threshold of floats and of 32 bits, as scikit-image has them.
 constexpr std::uint32_t threshold_bins = 256;
 
-double chosen(const Thresholds& of, ThresholdRule rule) {
-    return rule == ThresholdRule::otsu ? of.otsu : rule == ThresholdRule::triangle ? of.triangle : of.li;
-}
-
 /// Threshold of samples. If all have one value, this value: all are dark.
 template <class Samples>
 double threshold_of(const Samples& samples, const DecidingSamples& of, ThresholdRule rule) {
@@ -59,7 +55,7 @@ double threshold_of(const Samples& samples, const DecidingSamples& of, Threshold
     });
     if (first == last) return first;
     const DepthTraits& traits = traits_of(of.depth);
-    if (of.counts && !traits.floating) return traits.lowest + chosen(*thresholds_of(*of.counts), rule);
+    if (of.counts && !traits.floating) return traits.lowest + *threshold_by(rule, *of.counts);
     std::vector<std::uint64_t> counts(threshold_bins);
     const double width = bin_width(first, last, threshold_bins);
     samples.each([&](auto value, std::uint64_t count) {
@@ -73,7 +69,7 @@ double threshold_of(const Samples& samples, const DecidingSamples& of, Threshold
             ++bin;
         counts[bin] += count;
     });
-    return first + (chosen(*thresholds_of(counts), rule) + 0.5) * width;
+    return first + (*threshold_by(rule, counts) + 0.5) * width;
 }
 
 /// Distinct values of samples, and the fraction of samples up to each.
@@ -83,6 +79,9 @@ struct Quantiles {
     template <class Samples>
     explicit Quantiles(const Samples& samples) {
         std::uint64_t through = 0;
+        const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(samples.n, 1 << 16));
+        values.reserve(most);
+        fractions.reserve(most);
         samples.each([&](auto value, std::uint64_t count) {
             through += count;
             values.push_back(static_cast<double>(value));
@@ -156,14 +155,15 @@ void with_curve(const CurveFacts& facts, const Function& function) {
 
 CurveMap::CurveMap(const CurveFacts& facts, Depth copy, Levels levels)
     : facts_(facts), copy_(copy), levels_(levels), unit_(1) {
-    with_curve(facts, [&](const auto& curve) {
-        if (curve.in_samples) unit_ = facts.range;
-    });
+    with_curve(facts, [&](const auto& curve) { unit_ = unit_of(curve, facts); });
 }
 
 void CurveMap::operator()(double* values, std::int64_t count, void* out, std::int64_t stride) const {
     with_curve(facts_, [&](const auto& curve) {
-        for (std::int64_t i = 0; i < count; ++i) values[i] = curve(values[i]);
+        if constexpr (std::is_same_v<decltype(curve), const MatchCurve&>)
+            curve.replace(values, count);
+        else
+            for (std::int64_t i = 0; i < count; ++i) values[i] = curve(values[i]);
     });
     const bool real = traits_of(facts_.asked.mode).real;
     with_depth(copy_, [&](auto sample) {

@@ -45,6 +45,12 @@ GPUHIST_HD void with_numeric_curve(const CurveNumbers& facts, const Function& fu
     }
 }
 
+/// Unit of a curve's results.
+template <class Curve>
+GPUHIST_HD double unit_of(const Curve&, const CurveNumbers& facts) {
+    return Curve::in_samples ? facts.range : 1;
+}
+
 /// Sample of a copy that a curve's result becomes. Results are fractions, or distances within `unit`, or real numbers.
 template <class Out>
 GPUHIST_HD Out written(double result, double unit, bool real, Levels levels) {
