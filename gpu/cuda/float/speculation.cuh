@@ -142,11 +142,13 @@ struct SpeculativeSamples {
 ///
 /// Where values are about as dense near the image's extreme as a little before it, the extremes of n parts lie
 /// independent exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the
-/// outermost, for k from n − m + 1 to n − 1, with independent exponential E of one mean. So the image's is more than a
-/// third of that sum beyond the outermost in Π k / (k + n / 3) of images, one of 280. The m-th, not the mean of all:
-/// rare values, as the pixels of one bright spot, may be in some of the parts alone.
-__device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t furthest, bool minimum) {
-    constexpr int agreeing = 5, m = sample_parts / 2;  // parts that agree: the image has nothing beyond
+/// outermost, for k from n − m + 1 to n − 1, with independent exponential E of one mean. So the image's is more than f
+/// times that sum beyond the outermost in Π k / (k + f n) of images: one of 280 for the 16th of 32 and f = 1 / 3, one
+/// of 210 for the 8th and f = 1. The m-th, not the mean of all: rare values, as the pixels of one bright spot, may be
+/// in some of the parts alone, in fewer where a mask excludes some of them. The 16th makes narrower windows.
+__device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t furthest, bool minimum, bool masked) {
+    constexpr int agreeing = 5;  // parts that agree: the image has nothing beyond
+    const int m = masked ? sample_parts / 4 : sample_parts / 2;
     static_assert(sample_parts == warp_lanes);
     if (__popc(__ballot_sync(0xFFFFFFFFu, own == furthest)) >= agreeing) return 0;
     int further = 0;
@@ -156,9 +158,10 @@ __device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t fu
         further += other > own || (other == own && lane < threadIdx.x % warp_lanes);
     }
     const std::uint32_t at = __ballot_sync(0xFFFFFFFFu, further == m - 1),
-                        middle = __shfl_sync(0xFFFFFFFFu, own, __ffs(at) - 1), flip = minimum ? ~0u : 0u;
-    if (middle == 0) return INFINITY;
-    return fabs(static_cast<double>(core::key_float(furthest ^ flip)) - core::key_float(middle ^ flip)) * (1.0 / 3);
+                        inner = __shfl_sync(0xFFFFFFFFu, own, __ffs(at) - 1), flip = minimum ? ~0u : 0u;
+    if (inner == 0) return INFINITY;
+    return fabs(static_cast<double>(core::key_float(furthest ^ flip)) - core::key_float(inner ^ flip)) *
+           (masked ? 1 : 1.0 / 3);
 }
 
 /// Expects samples, and the edges of the bins, somewhere. By a warp, each lane with a part of the sample.
@@ -176,7 +179,9 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     }
     const bool finite = __all_sync(0xFFFFFFFFu, !non_finite), varied = __any_sync(0xFFFFFFFFu, !constant);
     const std::uint32_t lowest = max_over_warp(minimum), highest = max_over_warp(maximum);
-    const double below = beyond_sample(minimum, lowest, true), above = beyond_sample(maximum, highest, false);
+    const bool masked = task.work->mask.data != nullptr;
+    const double below = beyond_sample(minimum, lowest, true, masked),
+                 above = beyond_sample(maximum, highest, false, masked);
     if (threadIdx.x % warp_lanes != 0) return;
 
     // Edges a little over the image's, by less than a window; but not where pixels may be clipped: none may lie in one.

@@ -126,7 +126,7 @@ struct Places {
     static constexpr std::size_t equalized = digits<levels>;  ///< counts of the bins to equalize by
     static constexpr std::size_t luts = equalized + channels * 65536 * sizeof(Word);
     static constexpr std::size_t listed = luts + mapped * 65536 * sizeof(float);  ///< see Speculation
-    static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 8 : 48} << 20;
+    static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 24 : 48} << 20;
     static constexpr std::size_t counts = listed + listed_bytes;  ///< as many as there are bins
 };
 

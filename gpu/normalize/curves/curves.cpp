@@ -1,6 +1,7 @@
 #include "normalize/curves/curves.hpp"
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "core/analysis.hpp"
