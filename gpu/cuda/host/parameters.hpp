@@ -29,6 +29,7 @@ struct Image {
 struct Mask {
     const std::uint8_t* data;
     std::int64_t row_bytes;
+    /// Returns whether a pixel is included.
     GPUHIST_HD bool keeps(std::int64_t x, std::int64_t y) const { return !data || data[y * row_bytes + x] != 0; }
 };
 
