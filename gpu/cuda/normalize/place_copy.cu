@@ -37,7 +37,7 @@ __device__ core::TiledImage tiles_of(const PixelCopy& p, const ClaheTables& t) {
     return {p.image.width, p.image.height, t.tiles_x, t.tiles_y};
 }
 
-/// Values of the type of an image of 8 or 16 bits, and a code as a table has it.
+/// Number of values of a type of 8 or 16 bits.
 __device__ std::int64_t values_of(Depth depth) {
     return std::int64_t{1} << 8 * bytes_of(depth);
 }
